@@ -1,0 +1,79 @@
+# Every target sets up .venv by itself; `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+LOCK := requirements.lock
+READY := $(VENV)/.ready
+RUN := $(VENV)/bin
+ROOMS := $(patsubst %/py.typed,%,$(wildcard */py.typed))
+SCRIPTS := $(sort $(dir $(wildcard examples/*.py benchmarks/*.py)))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# What the editable install knows of this checkout. In a copied or moved one it would still find the code in
+# the old place, and a room that has come since it would not find at all: the environment is made anew.
+INSTALLED := $(CURDIR): $(sort $(wildcard */__init__.py))
+ifneq ($(shell cat $(READY) 2>/dev/null),$(INSTALLED))
+$(READY): again
+endif
+
+# Written last, so that an environment that was left half-made is made anew.
+$(READY): pyproject.toml $(LOCK)
+	$(PYTHON) -m venv --clear $(VENV)
+	$(RUN)/python -m pip install --quiet uv
+	$(RUN)/uv pip install --quiet --python $(RUN)/python --require-hashes --requirement $(LOCK)
+	$(RUN)/uv pip install --quiet --python $(RUN)/python --no-deps --no-build-isolation --editable .
+	@printf '%s\n' '$(INSTALLED)' > $@
+
+.PHONY: again
+again:
+
+.PHONY: setup
+setup: $(READY) ## make .venv from the lock (every other target does it when needed)
+
+.PHONY: demo
+demo: $(READY) ## run the demonstration on a real Airflow; KEEP=1 leaves it running to look at
+	$(RUN)/python examples/demo.py
+
+.PHONY: test
+test: $(READY) ## run the fast tests
+	$(RUN)/python -m pytest -m "not e2e and not slow"
+
+.PHONY: e2e
+e2e: $(READY) ## run the tests that need a real Airflow, a wheel, or long
+	$(RUN)/python -m pytest -m "e2e or slow"
+
+.PHONY: check
+check: $(READY) types ## lint, formatting, types and packaging
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	MYPYPATH=.types $(RUN)/mypy --package airflow_landmark
+	for folder in $(SCRIPTS); do MYPYPATH=.types $(RUN)/mypy "$$folder" || exit 1; done
+	$(RUN)/python -m pytest --quiet tests/packaging
+
+# mypy follows neither an editable install nor the mapping in pyproject.toml: the rooms are linked to
+# the place where the import name says they are.
+.PHONY: types
+types:
+	@rm -rf .types && mkdir -p .types/airflow_landmark
+	@for room in $(ROOMS); do ln -s "../../$$room" ".types/airflow_landmark/$$room"; done
+
+.PHONY: format
+format: $(READY) ## format the code and mend what ruff can mend
+	$(RUN)/ruff check --fix-only --quiet .
+	$(RUN)/ruff format .
+
+.PHONY: lock
+lock: $(READY) ## resolve the development environment anew and write the lock
+	$(RUN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
+		--all-extras --group dev --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
+
+.PHONY: clean
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) .types build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

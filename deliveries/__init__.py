@@ -1,0 +1,87 @@
+"""Deliveries: waiting for them, verifying them, writing them. Nothing here needs Airflow."""
+
+from ._accept import Acceptance, Accepted, OnReplaced, accept
+from ._assess import (
+    LASTING_LOOKS,
+    UNREADABLE_LOOKS,
+    Action,
+    Assessment,
+    Level,
+    OnIncomplete,
+    OnMismatch,
+    OnTaken,
+    Terms,
+    assess,
+    best_reading,
+)
+from ._clock import Clock, as_seconds
+from ._delivery import DeliveredFile, Delivery
+from ._errors import (
+    AccessTrouble,
+    BadDelivery,
+    CannotDeliver,
+    DeliveryError,
+    NotInTime,
+    Unavailable,
+)
+from ._ledger import Ledger
+from ._look import look_at
+from ._presence import MAX_CHECKED_WHILE_WAITING
+from ._report import Progress, Report
+from ._rows import NotCounted, RowCounter, row_counter
+from ._run import run
+from ._stamp import Stamp
+from ._target import Reading, State, Target
+from ._verify import OnUnexpected, verify
+from ._wait import Looks, Outcome, look_once, wait
+from ._write import Announced, Announcement, announce
+
+__all__ = [
+    "LASTING_LOOKS",
+    "MAX_CHECKED_WHILE_WAITING",
+    "UNREADABLE_LOOKS",
+    "Acceptance",
+    "Accepted",
+    "AccessTrouble",
+    "Action",
+    "Announced",
+    "Announcement",
+    "Assessment",
+    "BadDelivery",
+    "CannotDeliver",
+    "Clock",
+    "DeliveredFile",
+    "Delivery",
+    "DeliveryError",
+    "Ledger",
+    "Level",
+    "Looks",
+    "NotCounted",
+    "NotInTime",
+    "OnIncomplete",
+    "OnMismatch",
+    "OnReplaced",
+    "OnTaken",
+    "OnUnexpected",
+    "Outcome",
+    "Progress",
+    "Reading",
+    "Report",
+    "RowCounter",
+    "Stamp",
+    "State",
+    "Target",
+    "Terms",
+    "Unavailable",
+    "accept",
+    "announce",
+    "as_seconds",
+    "assess",
+    "best_reading",
+    "look_at",
+    "look_once",
+    "row_counter",
+    "run",
+    "verify",
+    "wait",
+]

@@ -1,0 +1,237 @@
+"""The delivery that was accepted: what a sensor returns, and what downstream tasks open."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from airflow_landmark.markers import FileEntry, Interval, Marker, UnreadableMarker, parse_instant, read_marker
+from airflow_landmark.stores import Absent, Changed, Facts, Pin, Store, StoreError, open_store, parse_uri
+
+from ._errors import BadDelivery, Unavailable
+from ._run import run
+from ._stamp import Stamp
+
+__all__ = ["MAX_DOCUMENT_BYTES", "DeliveredFile", "Delivery"]
+
+MAX_DOCUMENT_BYTES = 32 * 1024
+"""A delivery document above this carries no file list; it is loaded again from the pinned marker."""
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredFile:
+    """One file of a delivery.
+
+    :param path: relative to the delivery's folder.
+    :param uri: full address.
+    :param size: bytes as stored; ``None`` when the format does not tell.
+    :param digests: algorithm to lower-case hex.
+    :param rows: data records; ``None`` when not told.
+    :param pin: the state that was verified; ``None`` when the list was loaded again from the marker.
+    """
+
+    path: str
+    uri: str
+    size: int | None
+    digests: Mapping[str, str]
+    rows: int | None
+    pin: Pin | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "path": self.path,
+            "uri": self.uri,
+            "size": self.size,
+            "digests": dict(self.digests),
+            "rows": self.rows,
+            "pin": None if self.pin is None else self.pin.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A delivery that was judged and verified.
+
+    :param stamp: what was accepted.
+    :param level: how much was verified: ``"marker"``, ``"files"``, ``"digests"`` or ``"rows"``.
+    """
+
+    stamp: Stamp
+    level: str
+    _files: tuple[DeliveredFile, ...] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, stamp: Stamp, marker: Marker, facts: Mapping[str, Facts], *, level: str) -> Delivery:
+        """The delivery of a marker whose files were verified.
+
+        :param facts: path to what was verified; a file without facts gets no pin.
+        """
+        files = tuple(
+            _delivered(stamp, entry, facts[entry.path].pin if entry.path in facts else None)
+            for entry in marker.manifest.files
+        )
+        return cls(stamp, level, files)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset's name."""
+        return self.stamp.dataset
+
+    @property
+    def interval(self) -> Interval:
+        """What the data is about."""
+        return self.stamp.interval
+
+    @property
+    def version(self) -> int:
+        """The input's version: the number to compare in a guarded write."""
+        return self.stamp.version
+
+    def operation_id(self, code_version: str) -> str:
+        """A name for the work on this delivery, the same for every attempt.
+
+        Made from dataset, interval, version, the marker's bytes and the code's version; never from
+        clock, chance or try number. 43 characters of ``a-z0-9_``: safe as a table, key or file name.
+
+        :param code_version: what changes when the transformation does.
+        """
+        parts = [self.dataset, str(self.interval), self.version, self.stamp.sha256, code_version]
+        return "op_" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+    def to_xcom(self) -> dict[str, Any]:
+        """The delivery document: plain JSON of at most 32 KiB."""
+        stamp = self.stamp
+        document: dict[str, Any] = {
+            "landmark_delivery": _FORMAT,
+            "dataset": self.dataset,
+            "interval": self.interval.to_json(),
+            "version": self.version,
+            "verified": self.level,
+            "marker": {
+                "uri": stamp.uri,
+                "sha256": stamp.sha256,
+                "size": stamp.size,
+                "pin": stamp.pin.to_json(),
+            },
+            "manifest": {"files": stamp.files, "bytes": stamp.size_bytes, "rows": stamp.rows},
+            "files": None if self._files is None else [file.to_json() for file in self._files],
+        }
+        if len(json.dumps(document)) > MAX_DOCUMENT_BYTES:
+            document["files"] = None
+        return document
+
+    @classmethod
+    def from_xcom(cls, document: Mapping[str, Any]) -> Delivery:
+        """The delivery that a sensor returned.
+
+        :raises ValueError: when the document is not one, or of a newer format.
+        """
+        if not isinstance(document, Mapping) or document.get("landmark_delivery") != _FORMAT:
+            raise ValueError(f"not a delivery document of format {_FORMAT}: pass on what the sensor returned")
+        try:
+            return cls(_stamp(document), document["verified"], _files(document["files"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a complete delivery document: {error!r} is wrong or missing") from None
+
+    def files(self) -> tuple[DeliveredFile, ...]:
+        """The files, in the marker's order. Blocks when the list has to be loaded again.
+
+        :raises BadDelivery: when the marker is not the one any more that was accepted.
+        :raises Unavailable: when the store fails.
+        """
+        if self._files is not None:
+            return self._files
+        return run(self._load_files)
+
+    def open(self, path: str) -> BinaryIO:
+        """A file of the delivery, open for reading; blocks.
+
+        :param path: as in the manifest.
+        :raises KeyError: when the manifest does not list it.
+        :raises BadDelivery: when it is not the file any more that was verified.
+        :raises Unavailable: when the store fails.
+        """
+        file = next((f for f in self.files() if f.path == path), None)
+        if file is None:
+            raise KeyError(f"{path!r} is not a file of this delivery ({self.stamp.uri})")
+        try:
+            return run(lambda: self._open(file))
+        except StoreError as error:
+            raise self._trouble(error) from None
+
+    async def _open(self, file: DeliveredFile) -> BinaryIO:
+        address = parse_uri(self.stamp.uri).at(file.path)
+        async with open_store(address) as store:
+            return await store.open(address, pin=file.pin)
+
+    async def _load_files(self) -> tuple[DeliveredFile, ...]:
+        address = parse_uri(self.stamp.uri)
+        try:
+            async with open_store(address) as store:
+                marker = await self._load_marker(store)
+        except StoreError as error:
+            raise self._trouble(error) from None
+        return tuple(_delivered(self.stamp, entry, None) for entry in marker.manifest.files)
+
+    async def _load_marker(self, store: Store) -> Marker:
+        address = parse_uri(self.stamp.uri)
+        look = await store.look(address)
+        marker: Marker | None = None
+        with suppress(UnreadableMarker):
+            marker = read_marker(look.data or b"", name=address.name)
+        if marker is None or marker.identity != self.stamp.sha256:
+            raise BadDelivery(
+                self.stamp.uri, "replaced", "the marker is not the one any more that was accepted"
+            )
+        return marker
+
+    def _trouble(self, error: StoreError) -> BadDelivery | Unavailable:
+        if isinstance(error, (Absent, Changed)):
+            return BadDelivery(self.stamp.uri, "changed", f"not what was verified: {error}")
+        return Unavailable(self.stamp.uri, "trouble", str(error))
+
+
+def _delivered(stamp: Stamp, entry: FileEntry, pin: Pin | None) -> DeliveredFile:
+    uri = entry.url or re.sub(r"[^/]*$", "", stamp.uri) + entry.path
+    return DeliveredFile(entry.path, uri, entry.size, entry.digests, entry.rows, pin)
+
+
+def _stamp(document: Mapping[str, Any]) -> Stamp:
+    marker, counts = document["marker"], document["manifest"]
+    span = document["interval"]
+    return Stamp(
+        uri=marker["uri"],
+        sha256=marker["sha256"],
+        size=marker["size"],
+        pin=Pin.from_json(marker["pin"]),
+        dataset=document["dataset"],
+        interval=Interval(parse_instant(span["start"]), parse_instant(span["end"])),
+        version=document["version"],
+        files=counts["files"],
+        size_bytes=counts["bytes"],
+        rows=counts["rows"],
+    )
+
+
+def _files(documents: list[dict[str, Any]] | None) -> tuple[DeliveredFile, ...] | None:
+    if documents is None:
+        return None
+    return tuple(
+        DeliveredFile(
+            path=d["path"],
+            uri=d["uri"],
+            size=d["size"],
+            digests=d["digests"],
+            rows=d["rows"],
+            pin=None if d["pin"] is None else Pin.from_json(d["pin"]),
+        )
+        for d in documents
+    )

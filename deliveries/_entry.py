@@ -1,0 +1,144 @@
+"""What the watch knows of one target, and what one wait sees of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from typing import Any
+
+from airflow_landmark.markers import UnreadableMarker
+from airflow_landmark.stores import PassingTrouble
+
+from ._clock import Clock
+from ._presence import Presence
+from ._target import State, Target
+
+__all__ = ["Entry", "Subscription"]
+
+_MAX_BACKOFF_SECONDS = 300.0
+_MAX_RETRY_AFTER_SECONDS = 3600.0
+
+
+class Entry:
+    """The shared state of one target.
+
+    One is made for every target, one subscription for every wait: both are kept small.
+
+    :ivar looks: how many looks have been made.
+    :ivar looks_alike: how many of them in a row found the present state.
+    :ivar due: when the next look is asked for, on the monotonic clock.
+    """
+
+    __slots__ = (
+        "_poll_interval", "_presence", "_troubles", "due", "looked", "looked_at", "looks", "looks_alike",
+        "state", "subscriptions", "target",
+    )  # fmt: skip
+
+    def __init__(self, target: Target, due: float) -> None:
+        self.target = target
+        self.state = State()
+        self.looks = self.looks_alike = 0
+        self.looked_at: datetime | None = None
+        self.looked = float("-inf")
+        self.due = due
+        self.subscriptions: set[Subscription] = set()
+        self._poll_interval: float | None = None
+        self._troubles = 0
+        self._presence: dict[tuple[str, int], asyncio.Task[Presence]] = {}
+
+    def join(self, subscription: Subscription) -> None:
+        """Serve one more wait."""
+        self.subscriptions.add(subscription)
+        self._poll_interval = None
+
+    def leave(self, subscription: Subscription) -> None:
+        """Serve one wait less."""
+        self.subscriptions.discard(subscription)
+        self._poll_interval = None
+
+    @property
+    def poll_interval(self) -> float:
+        """Seconds: the shortest that a wait asked for."""
+        if self._poll_interval is None:  # computed for a look, not for each of many that join or leave
+            self._poll_interval = min((s.poll_interval for s in self.subscriptions), default=float("inf"))
+        return self._poll_interval
+
+    def wants_look(self, now: float) -> bool:
+        """Whether a look that happens anyway may serve this target too: a little early at most."""
+        if now >= self.due:
+            return True
+        return self._troubles == 0 and now >= self.looked + 0.75 * self.poll_interval
+
+    def take(self, state: State, *, clock: Clock, base: float) -> None:
+        """Keep what a look found, decide when to look again, and wake the waits that it concerns.
+
+        :param base: when this look was due, on the monotonic clock.
+        """
+        same = self.looks > 0 and state.same_as(self.state)
+        self.state = state
+        self.looks += 1
+        self.looks_alike = self.looks_alike + 1 if same else 1
+        self.looked_at, self.looked = clock.now(), clock.monotonic()
+        self.due = max(base + self.poll_interval, self.looked + self._pause(state))
+        unstable = state.trouble is not None or any(
+            isinstance(r.found, UnreadableMarker) for r in state.readings
+        )
+        for subscription in self.subscriptions:
+            if not same or unstable or subscription.every_look or subscription.unserved:
+                subscription.wake.set()
+
+    def _pause(self, state: State) -> float:
+        """Seconds to leave the store alone: doubled with each trouble in a row, or what it asked for."""
+        if state.trouble is None:
+            self._troubles = 0
+            return 0.0
+        self._troubles += 1
+        asked = state.trouble.retry_after if isinstance(state.trouble, PassingTrouble) else None
+        if asked is not None:
+            return min(max(asked, self.poll_interval), _MAX_RETRY_AFTER_SECONDS)
+        doubled = self.poll_interval * 2.0 ** min(self._troubles - 1, 10)
+        return max(self.poll_interval, min(doubled, _MAX_BACKOFF_SECONDS))
+
+    async def presence(self, sha256: str, check: Callable[[], Coroutine[Any, Any, Presence]]) -> Presence:
+        """The files of a marker, checked once for all waits that ask after the same look."""
+        key = (sha256, self.looks)
+        task = self._presence.get(key)
+        if task is None:
+            self._presence = {k: t for k, t in self._presence.items() if k[1] == self.looks}
+            task = self._presence[key] = asyncio.ensure_future(check())
+        return await asyncio.shield(task)
+
+    def drop_tasks(self) -> None:
+        """End checks that nobody waits for any more."""
+        for task in self._presence.values():
+            task.cancel()
+        self._presence.clear()
+
+
+class Subscription:
+    """One wait's view of an entry.
+
+    :ivar every_look: wake after every look, not only after those that found a change.
+    """
+
+    __slots__ = ("_before", "entry", "every_look", "poll_interval", "wake")
+
+    def __init__(self, entry: Entry, poll_interval: float, *, fresh: bool) -> None:
+        self.entry = entry
+        self.poll_interval = poll_interval
+        self.every_look = False
+        self.wake = asyncio.Event()
+        self._before = entry.looks - 1 if fresh else entry.looks
+        if fresh:
+            self.wake.set()
+
+    @property
+    def looks(self) -> int:
+        """How many looks have served this wait."""
+        return self.entry.looks - self._before
+
+    @property
+    def unserved(self) -> bool:
+        """Whether no look was made for this wait before the present one."""
+        return self.looks <= 1

@@ -1,0 +1,185 @@
+"""The watch: the one poll loop that serves all waits on the same store."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import random
+from collections.abc import Coroutine, Hashable
+from contextvars import Context
+
+from airflow_landmark.stores import Store
+
+from ._clock import Clock
+from ._entry import Entry, Subscription
+from ._look import look_at
+from ._target import State, Target
+
+__all__ = ["Watch"]
+
+_TICK_SECONDS = 0.1
+"""Looks that fall due within one tick go out together."""
+_FIRST_SPREAD = 0.25
+_SPREAD = 0.05
+
+
+class Round:
+    """The targets of one folder, looked at together.
+
+    One listing can then serve them all, and waits that were started together keep one rhythm. Between
+    folders the rhythm is spread: the second look comes up to a quarter of the interval late, later
+    ones up to a twentieth.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[Target, Entry] = {}
+        self.fired = 0
+        self.fires_at = float("inf")
+        self.in_flight = False
+
+    def lateness(self, interval: float) -> float:
+        """Seconds to add to the interval, so that rounds do not fall into step."""
+        share = _FIRST_SPREAD if self.fired <= 1 else _SPREAD
+        return random.uniform(0.0, share) * interval  # noqa: S311 - spread, not secrecy
+
+
+class Watch:
+    """Polls one store for everybody who waits there.
+
+    :param store: where to look.
+    :param clock: time.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store = store
+        self.clock = clock
+        self.failure: BaseException | None = None
+        self._rounds: dict[Hashable, Round] = {}
+        self._heap: list[tuple[float, int, Hashable]] = []
+        self._order = itertools.count()
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.Task[None] | None = None
+
+    def subscribe(self, target: Target, poll_interval: float) -> Subscription:
+        """Join the round of the target's folder; the loop starts with the first subscription."""
+        now = self.clock.monotonic()
+        key = (self.store.group(target.address), target.address.folder)
+        round_ = self._rounds.setdefault(key, Round())
+        entry = round_.entries.setdefault(target, Entry(target, now))
+        fresh = entry.looks > 0 and now - entry.looked <= poll_interval and entry.state.trouble is None
+        subscription = Subscription(entry, poll_interval, fresh=fresh)
+        entry.join(subscription)
+        if not fresh:
+            entry.due = min(entry.due, now)
+        self._schedule(key, round_, entry.due)
+        if self._loop is None:
+            self._loop = _background(self._run())
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Leave; a target that nobody waits for is not looked at any more."""
+        entry = subscription.entry
+        entry.leave(subscription)
+        if entry.subscriptions:
+            return
+        entry.drop_tasks()
+        key = (self.store.group(entry.target.address), entry.target.address.folder)
+        round_ = self._rounds.get(key)
+        if round_ is not None and round_.entries.get(entry.target) is entry:
+            del round_.entries[entry.target]
+            if not round_.entries:
+                del self._rounds[key]
+
+    def look_soon(self, entry: Entry) -> None:
+        """Ask for a look now."""
+        entry.due = min(entry.due, self.clock.monotonic())
+        key = (self.store.group(entry.target.address), entry.target.address.folder)
+        if key in self._rounds:
+            self._schedule(key, self._rounds[key], entry.due)
+
+    async def aclose(self) -> None:
+        """End the loop and the looks in flight."""
+        tasks = [task for task in (self._loop, *self._tasks) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _schedule(self, key: Hashable, round_: Round, due: float) -> None:
+        if not round_.in_flight and due < round_.fires_at:
+            round_.fires_at = due
+            heapq.heappush(self._heap, (due, next(self._order), key))
+            self._wake.set()
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                self._wake.clear()
+                self._start_due()
+                await self.clock.wait(self._wake, self._seconds_to_next())
+                await self.clock.sleep(0.0)  # let all waits that start now join before the next look
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._fail(error)
+            raise
+
+    def _seconds_to_next(self) -> float | None:
+        if not self._heap:
+            return None
+        return max(_TICK_SECONDS, self._heap[0][0] - self.clock.monotonic())
+
+    def _start_due(self) -> None:
+        """Start the rounds that are due, those of one group in one task."""
+        now = self.clock.monotonic()
+        groups: dict[Hashable, list[tuple[Hashable, Round]]] = {}
+        while self._heap and self._heap[0][0] <= now:
+            fires_at, _, key = heapq.heappop(self._heap)
+            round_ = self._rounds.get(key)
+            if round_ is None or round_.in_flight or round_.fires_at != fires_at:
+                continue  # the round is over, or was moved to another moment
+            round_.in_flight = True
+            address = next(iter(round_.entries)).address
+            groups.setdefault(self.store.group(address), []).append((key, round_))
+        for rounds in groups.values():
+            task = _background(self._fire(rounds, now))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _fire(self, rounds: list[tuple[Hashable, Round]], now: float) -> None:
+        entries = [e for _, round_ in rounds for e in round_.entries.values() if e.wants_look(now)]
+        try:
+            states = await look_at(self.store, {entry.target: entry.state for entry in entries})
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._fail(error)
+            raise
+        for key, round_ in rounds:
+            self._finish(key, round_, states, now)
+
+    def _finish(self, key: Hashable, round_: Round, states: dict[Target, State], now: float) -> None:
+        round_.in_flight = False
+        round_.fires_at = float("inf")
+        round_.fired += 1
+        looked = [entry for target, entry in round_.entries.items() if target in states]
+        late = round_.lateness(min((e.poll_interval for e in looked), default=0.0))
+        for entry in looked:
+            if entry.subscriptions:
+                entry.take(states[entry.target], clock=self.clock, base=now + late)
+        if self._rounds.get(key) is round_:
+            self._schedule(key, round_, min(entry.due for entry in round_.entries.values()))
+
+    def _fail(self, error: BaseException) -> None:
+        """A defect of ours or of a store: every wait is told, rather than waiting for ever."""
+        self.failure = error
+        for round_ in self._rounds.values():
+            for entry in round_.entries.values():
+                for subscription in entry.subscriptions:
+                    subscription.wake.set()
+
+
+def _background(work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    """A task that belongs to no wait: it must not carry the log bindings of the one that started it."""
+    return Context().run(asyncio.ensure_future, work)

@@ -1,0 +1,75 @@
+"""Reading a local file once: digests, and whatever else wants its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from airflow_landmark.markers import STRONG_ALGORITHMS, show
+
+from ._address import Address
+from ._errors import Changed, LastingTrouble
+from ._local_files import facts_of, open_file, pin_of
+from ._values import Digested, Facts, Pin, Sink
+
+__all__ = ["DigestRun", "computable"]
+
+_CHUNK_BYTES = 1 << 20
+
+
+class DigestRun:
+    """One pass over one file, in a worker thread.
+
+    :ivar bytes_done: how far it is; another thread may read it to see whether the pass moves on.
+    :ivar stopped: set it to end the pass at the next chunk.
+    """
+
+    def __init__(
+        self, address: Address, algorithms: Sequence[str], pin: Pin | None, sinks: Sequence[Sink]
+    ) -> None:
+        self._address = address
+        self._hashes = {name: _new_hash(name) for name in algorithms}
+        self._pin = pin
+        self._sinks = sinks
+        self.bytes_done = 0
+        self.started = self.stopped = False
+
+    def __call__(self) -> Digested:
+        """Read the file to its end.
+
+        :raises StoreError: sorted; :class:`Changed` when it is not the pinned state or changes meanwhile.
+        """
+        self.started = True
+        with open_file(self._address) as (descriptor, before):
+            pin = pin_of(before)
+            if self._pin is not None and self._pin != pin:
+                raise Changed(self._address.uri, "the file was replaced or changed since it was seen")
+            sinks: list[Sink] = [*self._hashes.values(), *self._sinks]
+            while not self.stopped and (chunk := os.read(descriptor, _CHUNK_BYTES)):
+                for sink in sinks:
+                    sink.update(chunk)
+                self.bytes_done += len(chunk)
+            after = os.fstat(descriptor)
+        if self.stopped:
+            raise Changed(self._address.uri, "reading was stopped")
+        if pin_of(after) != pin or facts_of(self._address).pin != pin:
+            raise Changed(self._address.uri, "the file changed while it was read")
+        return Digested(
+            Facts(after.st_size, pin), {name: run.hexdigest() for name, run in self._hashes.items()}
+        )
+
+
+def _new_hash(algorithm: str) -> Any:
+    """A hash by its name in a manifest; the weak ones are damage checks, not for security."""
+    if algorithm in STRONG_ALGORITHMS:
+        return hashlib.new(algorithm)
+    if algorithm in ("md5", "sha1"):
+        return hashlib.new(algorithm, usedforsecurity=False)
+    raise LastingTrouble(show(algorithm), "this release cannot compute that digest")
+
+
+def computable(algorithm: str) -> bool:
+    """Whether :class:`DigestRun` can compute a digest of this algorithm."""
+    return algorithm in STRONG_ALGORITHMS or algorithm in ("md5", "sha1")

@@ -1,0 +1,94 @@
+"""What all tests share: an Airflow home of their own, one event loop, and a guard against blocking it.
+
+The environment is set here, before any test module can import Airflow: it is read at import.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+ROOMS = [path.parent.name for path in Path(__file__).parents[1].glob("*/py.typed")]
+AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="landmark-tests-"))
+
+
+def _isolate_airflow() -> None:
+    """Keep the developer's own Airflow out of the tests, and the tests out of it."""
+    for name in [name for name in os.environ if name.startswith("AIRFLOW_")]:
+        del os.environ[name]
+    (AIRFLOW_HOME / "dags").mkdir()
+    os.environ["AIRFLOW_HOME"] = str(AIRFLOW_HOME)
+    os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
+    os.environ["AIRFLOW__CORE__HOSTNAME_CALLABLE"] = "socket.gethostname"
+    os.environ["AIRFLOW__DATABASE__LOAD_DEFAULT_CONNECTIONS"] = "False"
+
+
+_isolate_airflow()
+
+settings.register_profile("here", deadline=None, max_examples=100)
+settings.register_profile("repeatable", deadline=None, max_examples=100, derandomize=True, database=None)
+settings.load_profile("repeatable" if os.environ.get("CI") else "here")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the tests' Airflow home."""
+    shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run async tests on asyncio: it is the only event loop a triggerer has."""
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def loop_guard() -> Iterator[BlockBuster]:
+    """Fail a test in which code of a room blocks the event loop.
+
+    The rooms are found without importing them: only tests that need Airflow should pay for its import.
+    """
+    specs = [importlib.util.find_spec(f"airflow_landmark.{room}") for room in ROOMS]
+    rooms = [importlib.util.module_from_spec(spec) for spec in specs if spec is not None]
+    with blockbuster_ctx(rooms) as guard:
+        yield guard
+
+
+@pytest.fixture(scope="session")
+def airflow_db() -> Path:
+    """Return the file of an empty metadata database, made once."""
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.utils.db import initdb
+
+    initdb()
+    DagBundlesManager().sync_bundles_to_db()
+    return AIRFLOW_HOME / "airflow.db"
+
+
+@pytest.fixture
+def store_dag(airflow_db: Path) -> Callable[[DAG], None]:
+    """Return a function that stores a Dag, after which its ``test()`` runs it without a scheduler.
+
+    ``dag.test()`` starts no Dag that is not in the database, and stores only those it finds in files.
+    """
+    from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+
+    def store(dag: DAG) -> None:
+        folder = AIRFLOW_HOME / "dags"
+        bag = BundleDagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+        dag.relative_fileloc = f"{dag.dag_id}.py"
+        bag.dags[dag.dag_id] = dag
+        sync_bag_to_db(bag, "dags-folder", None)
+
+    return store
