@@ -14,6 +14,8 @@ from ._assess import (
     assess,
     best_reading,
 )
+from ._check import check
+from ._checked import Check
 from ._clock import Clock, as_seconds
 from ._delivery import DeliveredFile, Delivery
 from ._errors import (
@@ -27,7 +29,7 @@ from ._errors import (
 from ._ledger import Ledger
 from ._look import look_at
 from ._presence import MAX_CHECKED_WHILE_WAITING
-from ._report import Progress, Report
+from ._report import UNDECIDED, Progress, Report
 from ._rows import NotCounted, RowCounter, row_counter
 from ._run import run
 from ._stamp import Stamp
@@ -39,6 +41,7 @@ from ._write import Announced, Announcement, announce
 __all__ = [
     "LASTING_LOOKS",
     "MAX_CHECKED_WHILE_WAITING",
+    "UNDECIDED",
     "UNREADABLE_LOOKS",
     "Acceptance",
     "Accepted",
@@ -49,6 +52,7 @@ __all__ = [
     "Assessment",
     "BadDelivery",
     "CannotDeliver",
+    "Check",
     "Clock",
     "DeliveredFile",
     "Delivery",
@@ -78,6 +82,7 @@ __all__ = [
     "as_seconds",
     "assess",
     "best_reading",
+    "check",
     "look_at",
     "look_once",
     "row_counter",

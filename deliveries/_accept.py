@@ -14,10 +14,10 @@ from airflow_landmark.stores import LastingTrouble, Store, StoreError, open_stor
 from ._assess import Terms, best_reading
 from ._delivery import Delivery
 from ._errors import AccessTrouble, BadDelivery, DeliveryError, Unavailable
-from ._look import look_at
+from ._look import look_at, still_there
 from ._report import Progress, Report
 from ._stamp import Stamp
-from ._target import Reading, State, Target
+from ._target import Reading, State
 from ._verify import OnUnexpected, verify
 
 __all__ = ["Acceptance", "Accepted", "OnReplaced", "accept"]
@@ -119,7 +119,7 @@ class _Run:
         for _ in range(_MAX_REPLACED):
             reading, marker, verdict = await self._read(store)
             report = await self._verified(store, reading, marker)
-            if await self._unchanged(store, reading):
+            if await still_there(store, reading):
                 stamp = Stamp.of(reading.sighting, marker)
                 delivery = Delivery.of(stamp, marker, report.facts, level=self._terms.verify)
                 return Accepted(delivery, report, verdict.kind is VerdictKind.ALREADY_TAKEN)
@@ -188,11 +188,16 @@ class _Run:
             progress=self._note_progress,
             in_progress=self._in_progress,
         )
-        for note in (*report.notes, *(f"unexpected file {p.place}" for p in report.warnings)):
+        for note in report.notes:
             self._tell(note)
+        if report.warnings:
+            names = ", ".join(problem.place for problem in report.warnings[:3])
+            self._tell(f"{report.warnings_total} files that the manifest does not list, such as {names}")
         if not report.ok:
             text = f"version {marker.version}: {report.text} among {report.files} files"
             kind = report.problems[0].kind
+            if set(report.kinds) == {"no access"}:  # which the partner cannot mend
+                raise AccessTrouble(reading.sighting.address.uri, "access", text, problems=report.problems)
             raise BadDelivery(reading.sighting.address.uri, kind, text, problems=report.problems)
         self._busy = "reading the marker once more"
         return report
@@ -201,14 +206,6 @@ class _Run:
         self._busy = f"verifying {progress.files_done} of {progress.files} files"
         if self._progress is not None:
             self._progress(progress)
-
-    async def _unchanged(self, store: Store, reading: Reading) -> bool:
-        """Whether the marker that was verified still lies there."""
-        target = Target(reading.sighting.address)
-        state = (await look_at(store, {target: State((reading,))}))[target]
-        if state.trouble is not None:
-            raise state.trouble
-        return [r.sighting.sha256 for r in state.readings] == [reading.sighting.sha256]
 
 
 def _sorted(terms: Terms, error: StoreError) -> AccessTrouble | Unavailable:

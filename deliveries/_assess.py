@@ -141,35 +141,37 @@ def assess(state: State, terms: Terms, *, looks_alike: int) -> Assessment:
 
 
 def best_reading(state: State, terms: Terms) -> tuple[Reading, Verdict]:
-    """The reading that decides: the highest version that arrived, or else the most telling one."""
+    """The reading that decides: the highest version of what is waited for, or else the most telling one.
+
+    A recall is a higher version: it decides over the version that it recalls.
+    """
     judged = [(r, judge(r.found, terms.expectation, terms.taken)) for r in state.readings]
-    arrived = [r for r, verdict in judged if verdict.arrived]
-    if not arrived:
+    ours = [pair for pair in judged if pair[1].kind in _OURS]
+    if not ours:
         return min(judged, key=lambda pair: _TELLING.index(pair[1].kind))
-    best = max(arrived, key=_version)
-    rivals = {r.sighting.sha256 for r in arrived if _version(r) == _version(best)}
+    best, verdict = max(ours, key=lambda pair: _version(pair[0]))
+    rivals = {r.sighting.sha256 for r, _ in ours if _version(r) == _version(best)}
     if len(rivals) > 1:
         return best, Verdict(
             VerdictKind.REUSED_VERSION,
             f"one document of version {_version(best)}",
             f"{len(rivals)} different ones under that version",
         )
-    return best, judge(best.found, terms.expectation, terms.taken)
+    return best, verdict
 
 
 def _version(reading: Reading) -> int:
     return reading.found.version if isinstance(reading.found, Marker) else 0
 
 
+_OURS = frozenset(
+    {VerdictKind.ARRIVED, VerdictKind.WITHDRAWN, VerdictKind.ALREADY_TAKEN, VerdictKind.REUSED_VERSION}
+)
 _TELLING = (
-    VerdictKind.REUSED_VERSION,
-    VerdictKind.ALREADY_TAKEN,
-    VerdictKind.WITHDRAWN,
     VerdictKind.OLDER_VERSION,
     VerdictKind.UNREADABLE,
     VerdictKind.OTHER_INTERVAL,
     VerdictKind.OTHER_DATASET,
-    VerdictKind.ARRIVED,
 )
 
 

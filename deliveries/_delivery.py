@@ -10,7 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from airflow_landmark.markers import FileEntry, Interval, Marker, UnreadableMarker, parse_instant, read_marker
+from airflow_landmark.markers import (
+    FileEntry,
+    Interval,
+    Marker,
+    UnreadableMarker,
+    check_path,
+    parse_instant,
+    read_marker,
+    show,
+)
 from airflow_landmark.stores import Absent, Changed, Facts, Pin, Store, StoreError, open_store, parse_uri
 
 from ._errors import BadDelivery, Unavailable
@@ -137,9 +146,10 @@ class Delivery:
         if not isinstance(document, Mapping) or document.get("landmark_delivery") != _FORMAT:
             raise ValueError(f"not a delivery document of format {_FORMAT}: pass on what the sensor returned")
         try:
-            return cls(_stamp(document), document["verified"], _files(document["files"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a complete delivery document: {error!r} is wrong or missing") from None
+            return cls(_stamp(document), _text(document["verified"]), _files(document["files"]))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            found = show(repr(error), limit=200)
+            raise ValueError(f"not a complete delivery document: {found} is wrong or missing") from None
 
     def files(self) -> tuple[DeliveredFile, ...]:
         """The files, in the marker's order. Blocks when the list has to be loaded again.
@@ -147,9 +157,9 @@ class Delivery:
         :raises BadDelivery: when the marker is not the one any more that was accepted.
         :raises Unavailable: when the store fails.
         """
-        if self._files is not None:
-            return self._files
-        return run(self._load_files)
+        if self._files is None:
+            object.__setattr__(self, "_files", run(self._load_files))  # once, not for every file
+        return self._files or ()
 
     def open(self, path: str) -> BinaryIO:
         """A file of the delivery, open for reading; blocks.
@@ -208,17 +218,33 @@ def _stamp(document: Mapping[str, Any]) -> Stamp:
     marker, counts = document["marker"], document["manifest"]
     span = document["interval"]
     return Stamp(
-        uri=marker["uri"],
-        sha256=marker["sha256"],
-        size=marker["size"],
+        uri=parse_uri(marker["uri"]).uri,
+        sha256=_text(marker["sha256"]),
+        size=_whole(marker["size"]),
         pin=Pin.from_json(marker["pin"]),
-        dataset=document["dataset"],
+        dataset=_text(document["dataset"]),
         interval=Interval(parse_instant(span["start"]), parse_instant(span["end"])),
-        version=document["version"],
-        files=counts["files"],
-        size_bytes=counts["bytes"],
-        rows=counts["rows"],
+        version=_whole(document["version"]),
+        files=_whole(counts["files"]),
+        size_bytes=_whole_or_none(counts["bytes"]),
+        rows=_whole_or_none(counts["rows"]),
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{show(value)} is no text")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{show(value)} is no whole number")
+    return value
+
+
+def _whole_or_none(value: Any) -> int | None:
+    return None if value is None else _whole(value)
 
 
 def _files(documents: list[dict[str, Any]] | None) -> tuple[DeliveredFile, ...] | None:
@@ -226,11 +252,11 @@ def _files(documents: list[dict[str, Any]] | None) -> tuple[DeliveredFile, ...] 
         return None
     return tuple(
         DeliveredFile(
-            path=d["path"],
-            uri=d["uri"],
-            size=d["size"],
-            digests=d["digests"],
-            rows=d["rows"],
+            path=check_path(d["path"]),
+            uri=_text(d["uri"]),
+            size=_whole_or_none(d["size"]),
+            digests={_text(name): _text(digest) for name, digest in d["digests"].items()},
+            rows=_whole_or_none(d["rows"]),
             pin=None if d["pin"] is None else Pin.from_json(d["pin"]),
         )
         for d in documents

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_landmark.markers import UnreadableMarker
-from airflow_landmark.stores import PassingTrouble
+from airflow_landmark.stores import Changed, PassingTrouble
 
 from ._clock import Clock
 from ._presence import Presence
@@ -64,6 +64,14 @@ class Entry:
             self._poll_interval = min((s.poll_interval for s in self.subscriptions), default=float("inf"))
         return self._poll_interval
 
+    def ask_by(self, now: float, poll_interval: float) -> None:
+        """Look for one more wait: now if that has not been done within its interval, or else after it.
+
+        A store in trouble is still left alone for as long as it was.
+        """
+        if not self._troubles:
+            self.due = min(self.due, max(now, self.looked + poll_interval))
+
     def wants_look(self, now: float) -> bool:
         """Whether a look that happens anyway may serve this target too: a little early at most."""
         if now >= self.due:
@@ -93,6 +101,9 @@ class Entry:
         if state.trouble is None:
             self._troubles = 0
             return 0.0
+        if isinstance(state.trouble, Changed):
+            self._troubles = 0
+            return 0.0  # it is being written: no reason to look less often
         self._troubles += 1
         asked = state.trouble.retry_after if isinstance(state.trouble, PassingTrouble) else None
         if asked is not None:
@@ -107,6 +118,7 @@ class Entry:
         if task is None:
             self._presence = {k: t for k, t in self._presence.items() if k[1] == self.looks}
             task = self._presence[key] = asyncio.ensure_future(check())
+            task.add_done_callback(_retrieve)
         return await asyncio.shield(task)
 
     def drop_tasks(self) -> None:
@@ -114,6 +126,12 @@ class Entry:
         for task in self._presence.values():
             task.cancel()
         self._presence.clear()
+
+
+def _retrieve(task: asyncio.Task[Presence]) -> None:
+    """Mark an error as seen: those who asked may all have left."""
+    if not task.cancelled():
+        task.exception()
 
 
 class Subscription:

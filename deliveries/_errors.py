@@ -26,12 +26,14 @@ class DeliveryError(Exception):
 
     :ivar kind: a stable word: a verdict, or the kind of the first problem.
     :ivar uri: the marker's address.
+    :ivar text: what is wrong, in one sentence.
     :ivar problems: what is wrong, capped.
     """
 
     def __init__(self, uri: str, kind: str, text: str, *, problems: Sequence[Problem] = ()) -> None:
         self.uri = uri
         self.kind = kind
+        self.text = text
         self.problems = tuple(problems)
         named = "".join(f"\n  {problem.kind}: {problem.text}" for problem in self.problems[:_NAMED])
         more = len(self.problems) - _NAMED

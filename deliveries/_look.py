@@ -7,11 +7,21 @@ from collections.abc import Mapping, Sequence
 from anyio import to_thread
 
 from airflow_landmark.markers import Marker, UnreadableMarker, UnsafePath, read_marker
-from airflow_landmark.stores import Address, LastingTrouble, Look, Sighting, Store, StoreError
+from airflow_landmark.stores import (
+    Absent,
+    Address,
+    LastingTrouble,
+    Look,
+    Refused,
+    Sighting,
+    Store,
+    StoreError,
+)
 
+from ._parallel import each
 from ._target import Reading, State, Target
 
-__all__ = ["look_at"]
+__all__ = ["look_at", "still_there"]
 
 _MAX_MATCHES = 200
 """How many markers a pattern may match."""
@@ -32,10 +42,22 @@ async def look_at(store: Store, before: Mapping[Target, State]) -> dict[Target, 
         for address in addresses
     }
     looks = await store.look_many(wanted) if wanted else {}
-    states = {target: State(before[target].readings, trouble=error) for target, error in troubles.items()}
+    states = {target: _unlisted(before[target], error) for target, error in troubles.items()}
     for target, addresses in names.items():
         states[target] = await _state(target, addresses, looks, known, before[target])
     return states
+
+
+async def still_there(store: Store, reading: Reading) -> bool:
+    """Whether the bytes of a reading lie there unchanged.
+
+    :raises StoreError: when the store fails.
+    """
+    target = Target(reading.sighting.address)
+    state = (await look_at(store, {target: State((reading,))}))[target]
+    if state.trouble is not None:
+        raise state.trouble
+    return [r.sighting.sha256 for r in state.readings] == [reading.sighting.sha256]
 
 
 async def _expand(
@@ -44,15 +66,29 @@ async def _expand(
     """The addresses that each target stands for now."""
     names: dict[Target, Sequence[Address]] = {}
     troubles: dict[Target, StoreError] = {}
-    for target in targets:
-        if target.pattern is None:
-            names[target] = [target.address]
-            continue
+
+    async def expand(target: Target) -> None:
         try:
             names[target] = await _matches(store, target)
         except StoreError as error:
             troubles[target] = error
+
+    patterns = []
+    for target in targets:
+        if target.pattern is None:
+            names[target] = [target.address]
+        else:
+            patterns.append(target)
+    if patterns:
+        await each(patterns, expand)
     return names, troubles
+
+
+def _unlisted(before: State, error: StoreError) -> State:
+    """A folder that does not exist yet is nothing unusual: its markers are absent."""
+    if isinstance(error, Absent):
+        return State(reason=error.reason)
+    return State(before.readings, trouble=error)
 
 
 async def _matches(store: Store, target: Target) -> list[Address]:
@@ -79,6 +115,9 @@ async def _state(
     readings, reason = [], "nothing matches the pattern" if target.pattern else ""
     for address in addresses:
         look = looks[address]
+        if isinstance(look, Refused) and target.pattern is not None:
+            reason = f"{address.name}: {look.reason}"  # a link or a pipe is no marker
+            continue
         if isinstance(look, StoreError):
             return State(before.readings, trouble=look)
         if look.sighting is None:

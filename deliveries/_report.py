@@ -34,7 +34,8 @@ class Report:
     :param files: how many files the manifest lists.
     :param problems: the first ones, by path.
     :param total: how many problems there are.
-    :param warnings: problems that were asked to be told only.
+    :param warnings: the first problems that were asked to be told only.
+    :param warnings_total: how many of these there are.
     :param digests: how many files were proven by which algorithm.
     :param rows_counted: how many files had their rows counted and found right.
     :param notes: what could not be checked, for people.
@@ -51,6 +52,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     facts: dict[str, Facts] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
+    warnings_total: int = 0
 
     @property
     def ok(self) -> bool:
@@ -74,6 +76,12 @@ class Report:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
+    def warn(self, problem: Problem) -> None:
+        """One more problem that does not count; beyond the cap not even its name is kept."""
+        self.warnings_total += 1
+        if len(self.warnings) < MAX_PROBLEMS:
+            self.warnings.append(problem)
+
     def note(self, text: str) -> None:
         """Something that could not be checked."""
         if len(self.notes) < MAX_PROBLEMS:
@@ -91,6 +99,7 @@ class Report:
             "problems": [problem.to_json() for problem in self.problems],
             "problems_total": self.total,
             "warnings": [problem.to_json() for problem in self.warnings],
+            "warnings_total": self.warnings_total,
             "digests": dict(sorted(self.digests.items())),
             "rows_counted": self.rows_counted,
             "notes": list(self.notes),

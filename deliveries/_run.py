@@ -8,8 +8,6 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import anyio
-
 __all__ = ["run"]
 
 ResultT = TypeVar("ResultT")
@@ -23,13 +21,13 @@ def run(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return anyio.run(work)
+        return _run_here(work)
     results: list[ResultT] = []
     errors: list[BaseException] = []
 
     def in_thread() -> None:
         try:
-            results.append(anyio.run(work))
+            results.append(asyncio.run(_awaited(work)))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             errors.append(error)
 
@@ -39,3 +37,15 @@ def run(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
     if errors:
         raise errors[0]
     return results[0]
+
+
+async def _awaited(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    # Not anyio.run: it refuses a thread whose context was copied from one in which a loop runs.
+    return await work()
+
+
+def _run_here(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    try:
+        return asyncio.run(_awaited(work))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None  # before Python 3.11, Ctrl-C ends a loop by cancelling it

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from airflow_landmark.markers import Marker, UnreadableMarker
+from airflow_landmark.markers import Marker, UnreadableMarker, show
 from airflow_landmark.stores import Address, InvalidAddress, Sighting, StoreError, parse_uri
 
 __all__ = ["Reading", "State", "Target"]
+
+_NEVER_IN_NAMES = re.compile(r"[/\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +33,17 @@ class Target:
         """
         if pattern is None:
             return cls(parse_uri(uri))
-        if not pattern or "/" in pattern or "\x00" in pattern:
-            raise InvalidAddress(
-                ascii(pattern[:80]), "a pattern is a file name with * ? [...], without a slash"
-            )
+        if not isinstance(pattern, str) or not pattern or _NEVER_IN_NAMES.search(pattern):
+            text = "a pattern is a file name with * ? [...], without a slash or control characters"
+            raise InvalidAddress(show(pattern), text)
         return cls(parse_uri(uri, folder=True), pattern)
 
     @property
     def text(self) -> str:
         """For people."""
-        return self.address.uri if self.pattern is None else f"{self.address.uri}/{self.pattern}"
+        if self.pattern is None:
+            return self.address.uri
+        return f"{self.address.uri.rstrip('/')}/{self.pattern}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,9 +150,12 @@ class _Run:
         if policy == "ignore":
             return
         folder = Address(self._address.scheme, self._address.authority, self._address.folder, "")
-        known = {path_key(path) for path in (*self._entries, self._address.name)}
-        for name in sorted(await self._store.listing(folder)):
-            if name.endswith("/") or path_key(name) in known:
+        there = await self._store.listing(folder)
+        listed = {*self._entries, self._address.name}
+        # A file system may spell a listed name in its own way.
+        respelled = {path_key(path) for path in listed if path not in there}
+        for name in sorted(there):
+            if name.endswith("/") or name in listed or path_key(name) in respelled:
                 continue
             problem = Problem(
                 "unexpected", ascii(name)[1:-1], "no file that the manifest does not list", "a file"
@@ -160,7 +163,7 @@ class _Run:
             if policy == "fail":
                 self.report.add(problem)
             else:
-                self.report.warnings.append(problem)
+                self.report.warn(problem)
 
     async def check_contents(self) -> None:
         """Digests, and rows where asked, several files at a time."""
@@ -172,7 +175,8 @@ class _Run:
             self._files_done += 1
             self._tell()
 
-        await each([entry for path, entry in self._entries.items() if path in self.report.facts], check)
+        present = [entry for path, entry in self._entries.items() if path in self.report.facts]
+        await each(present, check, tick=self._tell)
 
     async def _check_content(self, entry: FileEntry) -> None:
         algorithm = next((a for a in _PREFERRED if a in entry.digests and computable(a)), None)
@@ -193,7 +197,8 @@ class _Run:
                 self.report.add(Problem("missing", entry.path, "a file", "nothing any more"))
                 return
             except LastingTrouble as error:
-                self.report.add(Problem("no access", entry.path, "a readable file", error.reason))
+                kind = "refused" if isinstance(error, Refused) else "no access"
+                self.report.add(Problem(kind, entry.path, "a readable file", error.reason))
                 return
             else:
                 return

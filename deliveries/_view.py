@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 
+import anyio
 from anyio.lowlevel import RunVar
 
 from airflow_landmark.markers import Marker
@@ -110,7 +111,8 @@ async def watching(target: Target, *, poll_interval: float, clock: Clock) -> Asy
                 watches = _WATCHES.get()
                 if watches.get(_key(target.address)) is shared:
                     del watches[_key(target.address)]
-                await shared.watch.aclose()
+                with anyio.CancelScope(shield=True):
+                    await shared.watch.aclose()
 
 
 def _shared_watch(address: Address, store: Store, clock: Clock) -> _Shared:

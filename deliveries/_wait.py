@@ -22,6 +22,7 @@ __all__ = ["Looks", "Outcome", "look_once", "wait"]
 
 _FIRST_LOOK_SECONDS = 60.0
 """How much later than the deadline a first look may still end."""
+_CLOCK_SECONDS = 300.0
 
 
 @dataclass(slots=True)
@@ -114,8 +115,10 @@ class _Wait:
         """Judge what comes until something decides."""
         while not self._over():
             left = self._seconds_left()
-            if left is not None and not self._looks.count:
-                left = max(left, _FIRST_LOOK_SECONDS)
+            if left is not None:
+                # The deadline is an instant of a clock that may be set: it is asked again now and then.
+                first = not self._looks.count
+                left = max(left, _FIRST_LOOK_SECONDS) if first else min(left, _CLOCK_SECONDS)
             if await self._next(left) is not Action.WAIT:
                 return self._decided()
             if not self._looks.count and left is not None:
@@ -128,7 +131,8 @@ class _Wait:
 
     async def _next(self, seconds: float | None, *, every_look: bool = False) -> Action:
         """Judge the next look that matters; WAIT when none came in time."""
-        varies = self._last.word == "incomplete" or self._refusals > 0
+        # The files behind a marker may come although the marker itself stays the same.
+        varies = self._last.word in ("incomplete", "trouble")
         if await self._view.news(seconds=seconds, every_look=every_look or varies) and self._view.looks:
             self._last = await self._judged()
             if self._looks.take(self._view, self._last):
@@ -203,8 +207,10 @@ async def look_once(terms: Terms, *, count_alike: Callable[[str], int] | None = 
             state = (await look_at(store, {terms.target: State()}))[terms.target]
             alike = 1 if count_alike is None else count_alike(state.identity)
             assessment = assess(state, terms, looks_alike=alike)
-            return await with_presence(
+            judged = await with_presence(
                 assessment, terms, lambda address, marker: check_presence(store, address, marker)
             )
+            refused = assessment.action is Action.FIRE and judged.lasting
+            return replace(judged, action=Action.FAIL) if refused and alike >= LASTING_LOOKS else judged
     except StoreError as error:
         return Assessment(Action.WAIT, "trouble", str(error), lasting=isinstance(error, LastingTrouble))

@@ -20,6 +20,7 @@ __all__ = ["Watch"]
 
 _TICK_SECONDS = 0.1
 """Looks that fall due within one tick go out together."""
+_HEAP_SLACK = 256
 _FIRST_SPREAD = 0.25
 _SPREAD = 0.05
 
@@ -68,11 +69,10 @@ class Watch:
         key = (self.store.group(target.address), target.address.folder)
         round_ = self._rounds.setdefault(key, Round())
         entry = round_.entries.setdefault(target, Entry(target, now))
-        fresh = entry.looks > 0 and now - entry.looked <= poll_interval and entry.state.trouble is None
+        fresh = entry.looks > 0 and (entry.state.trouble is not None or now - entry.looked <= poll_interval)
         subscription = Subscription(entry, poll_interval, fresh=fresh)
         entry.join(subscription)
-        if not fresh:
-            entry.due = min(entry.due, now)
+        entry.ask_by(now, poll_interval)
         self._schedule(key, round_, entry.due)
         if self._loop is None:
             self._loop = _background(self._run())
@@ -110,25 +110,30 @@ class Watch:
         if not round_.in_flight and due < round_.fires_at:
             round_.fires_at = due
             heapq.heappush(self._heap, (due, next(self._order), key))
+            if len(self._heap) > _HEAP_SLACK + 2 * len(self._rounds):
+                self._compact()
             self._wake.set()
+
+    def _compact(self) -> None:
+        """Forget the moments of rounds that are over or were moved: they may lie far ahead."""
+        moments = {key: round_.fires_at for key, round_ in self._rounds.items()}
+        self._heap = [item for item in self._heap if moments.get(item[2]) == item[0]]
+        heapq.heapify(self._heap)
 
     async def _run(self) -> None:
         try:
             while True:
+                await self.clock.sleep(_TICK_SECONDS)  # waits that start together join before the look
                 self._wake.clear()
                 self._start_due()
                 await self.clock.wait(self._wake, self._seconds_to_next())
-                await self.clock.sleep(0.0)  # let all waits that start now join before the next look
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - raised by every wait
             self._fail(error)
-            raise
 
     def _seconds_to_next(self) -> float | None:
         if not self._heap:
             return None
-        return max(_TICK_SECONDS, self._heap[0][0] - self.clock.monotonic())
+        return max(0.0, self._heap[0][0] - self.clock.monotonic() - _TICK_SECONDS)
 
     def _start_due(self) -> None:
         """Start the rounds that are due, those of one group in one task."""
@@ -151,13 +156,10 @@ class Watch:
         entries = [e for _, round_ in rounds for e in round_.entries.values() if e.wants_look(now)]
         try:
             states = await look_at(self.store, {entry.target: entry.state for entry in entries})
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
+            for key, round_ in rounds:
+                self._finish(key, round_, states, now)
+        except Exception as error:  # noqa: BLE001 - raised by every wait
             self._fail(error)
-            raise
-        for key, round_ in rounds:
-            self._finish(key, round_, states, now)
 
     def _finish(self, key: Hashable, round_: Round, states: dict[Target, State], now: float) -> None:
         round_.in_flight = False

@@ -27,10 +27,12 @@ from airflow_landmark.markers import (
     write_marker,
 )
 from airflow_landmark.stores import (
+    Absent,
     Address,
     Changed,
     Facts,
     LastingTrouble,
+    Refused,
     Sighting,
     Sink,
     StoreError,
@@ -99,7 +101,7 @@ async def announce(
     """Hash the folder's files and write the marker that announces them.
 
     :param folder: absolute path or URI of the delivery's folder.
-    :param progress: is called as files are done.
+    :param progress: is called as files are done, and every second meanwhile.
     :raises CannotDeliver: when the folder cannot be announced as it is; nothing was written.
     :raises AccessTrouble: when the store refuses.
     :raises Unavailable: when the store fails.
@@ -117,6 +119,8 @@ async def announce(
         raise CannotDeliver(folder, "name", str(error)) from None
     except Changed as error:
         raise CannotDeliver(folder, "changed", f"{error}: nothing was announced, start again") from None
+    except Absent as error:
+        raise CannotDeliver(folder, "absent", error.reason) from None
     except LastingTrouble as error:
         raise AccessTrouble(folder, "access", str(error)) from None
     except StoreError as error:
@@ -143,6 +147,7 @@ class _Writer:
         self._entries: dict[str, FileEntry] = {}
         self._facts: dict[str, Facts] = {}
         self._not_counted: dict[str, str] = {}
+        self._size_bytes = 0
 
     async def run(self) -> Announced:
         """The steps in their order; only the last one writes."""
@@ -183,25 +188,31 @@ class _Writer:
     async def _names(self) -> list[str]:
         """The paths of all files in the folder, each of them one that a reader would take."""
         own_temporary = re.compile(rf"\.{re.escape(self._address.name[:100])}\.[0-9a-f]{{16}}\.tmp")
+        listing = await self._store.listing(self._place, limit=MAX_FILES + 1)
         found = [
             name
-            for name in sorted(await self._store.listing(self._place, limit=MAX_FILES + 1))
+            for name in sorted(listing)
             if name != self._address.name and not own_temporary.fullmatch(name)
         ]
+        self._size_bytes = sum(listing[name] for name in found)
         if not found and not self._what.allow_empty:
             raise self._cannot("empty", "no files there: say so explicitly if an empty delivery is meant")
         problems = list(_name_problems(found, self._address.name))
         if problems:
-            raise self._cannot("name", f"{len(problems)} names that readers refuse", problems)
+            raise self._cannot("name", f"names that readers refuse: {len(problems)}", problems)
         return found
 
     async def _hash(self, names: list[str]) -> None:
+        def tell() -> None:
+            if self._progress is not None:
+                done = Progress(len(self._entries), len(names), self._meter.bytes_done, self._size_bytes)
+                self._progress(done)
+
         async def hash_one(name: str) -> None:
             await self._hash_one(name)
-            if self._progress is not None:
-                self._progress(Progress(len(self._entries), len(names), self._meter.bytes_done, 0))
+            tell()
 
-        await each(names, hash_one)
+        await each(names, hash_one, tick=tell)
 
     async def _hash_one(self, name: str) -> None:
         header_rows = self._what.header_rows if _DELIMITED.search(name) else 0
@@ -210,9 +221,9 @@ class _Writer:
         try:
             digested = await self._store.digest(self._place.at(name), ["sha256"], sinks=sinks)
         except LastingTrouble as error:
-            raise self._cannot(
-                "file", error.reason, [Problem("file", name, "a readable file", error.reason)]
-            ) from None
+            kind = "refused" if isinstance(error, Refused) else "no access"
+            problem = Problem(kind, ascii(name)[1:-1], "a readable file", error.reason)
+            raise self._cannot(kind, f"{problem.place}: {error.reason}", [problem]) from None
         rows = await to_thread.run_sync(counter.finish) if isinstance(counter, RowCounter) else counter
         if isinstance(rows, NotCounted):
             self._not_counted[name] = rows.reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,6 +19,9 @@ from airflow_landmark.deliveries import (
     Target,
 )
 from airflow_landmark.markers import DATASET_PATTERN, MAX_VERSION, Interval, show
+
+from ._errors import WaitMisconfigured
+from ._interval import interval_of
 
 __all__ = [
     "check_modes",
@@ -76,11 +80,13 @@ def text_of(name: str, value: Any) -> Any:
     """
     if isinstance(value, PurePath):
         return str(value)
-    if callable(value) and not hasattr(value, "resolve"):
+    if isinstance(value, str) or _open(value):
+        return value
+    if callable(value):
         raise TypeError(f"{name} must be text: a function cannot travel to the triggerer")
-    if isinstance(value, (list, tuple, set, dict, bytes)):
+    if isinstance(value, (list, tuple, set, dict)):
         raise TypeError(f"{name} must be one text, not a {type(value).__name__}: use expand() for several")
-    return value
+    raise TypeError(f"{name} must be text, not {show(value)}")
 
 
 def check_settled(sensor: Any) -> None:
@@ -91,18 +97,35 @@ def check_settled(sensor: Any) -> None:
     :raises ValueError: naming the argument.
     """
     check_choices(sensor)
-    if _settled(sensor.uri) and (sensor.pattern is None or _settled(sensor.pattern)):
+    if not _open(sensor.uri) and not _open(sensor.pattern):
         Target.of(sensor.uri, sensor.pattern)
-    if _settled(sensor.dataset) and not re.fullmatch(DATASET_PATTERN, sensor.dataset):
+    if not _open(sensor.dataset) and not re.fullmatch(DATASET_PATTERN, sensor.dataset):
         raise ValueError(f"dataset must be 1 to 200 of A-Z a-z 0-9 . _ / -, not {show(sensor.dataset)}")
-    if isinstance(sensor.min_version, (int, float)) or _settled(sensor.min_version):
+    if not _open(sensor.interval):
+        check_interval(sensor.interval)
+    if not _open(sensor.min_version):
         least_version(sensor.min_version)
+    if sensor.deadline is not None and not math.isfinite(sensor.deadline):
+        raise ValueError(f"deadline must be seconds or a timedelta, not {sensor.deadline}")
     if not 0.1 <= sensor.poke_interval <= 86_400:
         raise ValueError(f"poke_interval must be 0.1 to 86400 seconds, not {sensor.poke_interval}")
     if not 0 <= sensor.first_event_delay <= 60:
         raise ValueError(f"first_event_delay must be 0 to 60 seconds, not {sensor.first_event_delay}")
     if type(sensor.unreadable_looks) is not int or sensor.unreadable_looks < 1:
         raise ValueError(f"unreadable_looks must be at least 1, not {show(sensor.unreadable_looks)}")
+
+
+def check_interval(value: Any) -> None:
+    """Refuse an interval that could never be one; ``None`` is the run's own.
+
+    :raises ValueError: saying what to write.
+    """
+    if value is None:
+        return
+    try:
+        interval_of(value, {})
+    except WaitMisconfigured as error:
+        raise ValueError(str(error)) from None
 
 
 def least_version(value: Any) -> int:
@@ -123,8 +146,13 @@ def owner_of(context: Mapping[str, Any]) -> str:
     return "/".join(str(part) for part in (ti.dag_id, ti.run_id, ti.task_id, ti.map_index))
 
 
-def _settled(value: Any) -> bool:
-    return isinstance(value, str) and "{{" not in value and "{%" not in value
+def _open(value: Any) -> bool:
+    """Whether the value is known only when the task runs: a template, or another task's result."""
+    if isinstance(value, (list, tuple)):
+        return any(_open(entry) for entry in value)
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    return hasattr(value, "resolve")
 
 
 def plain_interval(value: Any) -> Any:

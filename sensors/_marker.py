@@ -111,7 +111,7 @@ class MarkerSensor(BaseSensorOperator):
     :param on_taken: ``"accept"``, ``"skip"`` or ``"fail"`` when the ledger knows this very delivery.
     :param ledger: remembers the versions taken; ``None`` for none.
     :param unreadable_looks: looks at the same unreadable marker until the task fails.
-    :param first_event_delay: no event is fired sooner after a deferral.
+    :param first_event_delay: no event is fired, and no rescheduled start asked for, sooner than this.
     :param soft_fail: skip the task when the deadline came first; bad data and trouble fail it all the same.
 
     :raises ValueError: when the Dag is parsed, for arguments that cannot work.
@@ -153,7 +153,7 @@ class MarkerSensor(BaseSensorOperator):
         self.dataset = text_of("dataset", dataset)
         self.interval = plain_interval(interval)
         self.min_version = min_version
-        self.pattern = text_of("pattern", pattern)
+        self.pattern = None if pattern is None else text_of("pattern", pattern)
         self.verify = verify
         self.deadline = None if deadline is None else as_seconds(deadline)
         self.deferrable = deferrable
@@ -182,13 +182,14 @@ class MarkerSensor(BaseSensorOperator):
         if seen.action is not Action.WAIT:
             return self._conclude_look(seen, plan, context)
         self.log.info("Not yet: %s", seen.text)
-        if plan.budget.deadline <= datetime.now(tz=timezone.utc):
+        now = datetime.now(tz=timezone.utc)
+        if plan.budget.deadline <= now:
             self._late(plan, f"last seen: {seen.text}")
         if self.reschedule:
             spread = random.uniform(1.0, 1.0 + _RESCHEDULE_SPREAD)  # noqa: S311 - spread, not secrecy
-            pause = timedelta(seconds=self.poke_interval * spread)
-            again = datetime.now(tz=timezone.utc) + pause
-            raise AirflowRescheduleException(again)  # type: ignore[no-untyped-call]
+            pause = min(self.poke_interval * spread, (plan.budget.deadline - now).total_seconds())
+            # The next start, like an event, must not come before Airflow has noticed the end of this one.
+            raise AirflowRescheduleException(now + timedelta(seconds=max(pause, self.first_event_delay)))
         return self._defer(plan)
 
     def poke(self, context: Context) -> PokeReturnValue:
@@ -228,8 +229,9 @@ class MarkerSensor(BaseSensorOperator):
             if not self.reschedule:
                 return 1
             before = plan.memory.get("alike")
-            same = isinstance(before, dict) and before.get("identity") == identity
-            looks = int(before.get("looks", 0)) + 1 if same else 1
+            looks = 1
+            if isinstance(before, dict) and before.get("identity") == identity:
+                looks += before["looks"] if type(before.get("looks")) is int else 0
             plan.memory.put("alike", {"identity": identity, "looks": looks})
             return looks
 
@@ -264,11 +266,9 @@ class MarkerSensor(BaseSensorOperator):
     def _compare(self, stamp: Stamp, expectation: Expectation) -> None:
         """An event can reach another run than its own, where a database uses trigger ids again."""
         if (stamp.dataset, stamp.interval) != (expectation.dataset, expectation.interval):
-            raise DeliveryRefused(
-                f"the event is about {stamp.dataset} for {stamp.interval}, "
-                f"this run expects {expectation.dataset} for {expectation.interval}",
-                kind="other event",
-                uri=stamp.uri,
+            raise UnusableEvent(
+                f"the event is about {stamp.dataset} for {stamp.interval}, this run expects "
+                f"{expectation.dataset} for {expectation.interval}; a retry waits anew"
             )
 
     def _accept(self, stamp: Stamp | None, plan: Plan, context: Context) -> Any:

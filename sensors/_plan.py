@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_landmark.deliveries import Target, Terms
+from airflow_landmark.deliveries import DeliveryError, Target, Terms
 from airflow_landmark.markers import Expectation, MarkerError
 from airflow_landmark.stores import InvalidAddress
 
 from ._budget import Budget, Memory, budget_of
 from ._checks import least_version
-from ._errors import WaitMisconfigured
+from ._errors import WaitMisconfigured, for_airflow
 from ._interval import interval_of
 
 if TYPE_CHECKING:
@@ -61,10 +61,14 @@ def plan_of(sensor: MarkerSensor, context: Any) -> Plan:
             on_mismatch=sensor.on_mismatch,
             on_incomplete=sensor.on_incomplete,
             on_taken=sensor.on_taken,
-            taken=sensor.ledger.taken(expectation.dataset, interval) if sensor.ledger else None,
             unreadable_looks=sensor.unreadable_looks,
         )
         terms.check()
     except (MarkerError, InvalidAddress, ValueError) as error:
         raise WaitMisconfigured(f"the sensor's arguments, as rendered for this run: {error}") from None
+    if sensor.ledger is not None:
+        try:
+            terms = replace(terms, taken=sensor.ledger.taken(expectation.dataset, interval))
+        except DeliveryError as error:
+            raise for_airflow(error) from None
     return Plan(terms, budget, memory)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LandmarkRetryPolicy"]
 
+_A_YEAR = 366 * 86_400
+
 
 class LandmarkRetryPolicy(ExceptionRetryPolicy):
     """Retries what may pass, after a delay that differs from task to task.
@@ -30,14 +32,16 @@ class LandmarkRetryPolicy(ExceptionRetryPolicy):
 
     :param first: delay before the first retry, in seconds or as ``timedelta``.
     :param longest: no delay is longer.
-    :raises ValueError: when ``first`` is not above 0 or ``longest`` is below it.
+    :raises ValueError: when ``first`` is not above 0, or ``longest`` is below it or above a year.
     """
 
     def __init__(self, *, first: float | timedelta = 30.0, longest: float | timedelta = 600.0) -> None:
         self.first = as_seconds(first)
         self.longest = as_seconds(longest)
-        if not 0 < self.first <= self.longest:
-            raise ValueError(f"delays must be 0 < first <= longest, not {self.first:g} and {self.longest:g}")
+        if not 0 < self.first <= self.longest <= _A_YEAR:
+            raise ValueError(
+                f"delays must be 0 < first <= longest <= a year, not {self.first:g} and {self.longest:g}"
+            )
         lasting: list[type[BaseException] | str] = [
             DeliveryRefused, AccessRefused, WaitMisconfigured, DeliveryNotInTime, PermissionError,
         ]  # fmt: skip
@@ -74,6 +78,11 @@ class LandmarkRetryPolicy(ExceptionRetryPolicy):
     def serialize(self) -> dict[str, Any]:
         """Plain JSON, in the form of the base class, with the two delays."""
         return super().serialize() | {"first": self.first, "longest": self.longest}
+
+    @classmethod
+    def deserialize(cls, data: dict[str, Any]) -> LandmarkRetryPolicy:
+        """The policy that ``serialize`` wrote; its rules are always the same."""
+        return cls(first=data["first"], longest=data["longest"])
 
 
 def _share(try_number: int, context: Mapping[str, Any] | None) -> float:

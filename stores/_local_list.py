@@ -21,7 +21,8 @@ __all__ = ["list_folder", "names_in"]
 def names_in(folder: Address, *, at_most: int) -> frozenset[str] | None:
     """The keys of the names directly in a folder; ``None`` when there are more than ``at_most``.
 
-    Keys, since a file system may take two spellings for one name. Opening a folder makes NFS ask the server again, as opening a file does.
+    Keys, since a file system may take two spellings for one name. Opening a folder makes NFS ask the
+    server again, as opening a file does.
 
     :raises StoreError: sorted.
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -25,8 +26,9 @@ MAX_EVENT_BYTES = 8 * 1024
 """Every event is smaller, whatever the manifest's size."""
 
 _VERSION = 1
-_URI_CHARS, _TEXT_CHARS, _PIN_CHARS, _WORD_CHARS, _WORDS = 700, 800, 120, 24, 12
+_URI_CHARS, _TEXT_CHARS, _PIN_CHARS, _WORD_CHARS, _WORDS = 700, 800, 120, 24, 16
 _OUTCOMES = ("arrived", "deadline", "failed")
+_PIN_FIELDS = {field.name for field in fields(Pin)}
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -40,22 +42,21 @@ def build_event(outcome: Outcome) -> dict[str, Any]:
             "first_at": _instant(looks.first_at),
             "last_at": _instant(looks.last_at),
             "count": _whole(looks.count),
-            "seen": {
-                _text(word, _WORD_CHARS): _whole(count) for word, count in list(looks.seen.items())[:16]
-            },
+            "seen": {_word(word): _whole(count) for word, count in list(looks.seen.items())[:_WORDS]},
             "last": _text(looks.last, _TEXT_CHARS),
         },
     }
     if outcome.stamp is not None:
         event |= _stamp_fields(outcome.stamp)
     if outcome.kind != "arrived":
-        event["error"] = {"kind": _text(outcome.word, _WORD_CHARS), "text": _text(outcome.text, _TEXT_CHARS)}
+        event["error"] = {"kind": _word(outcome.word), "text": _text(outcome.text, _TEXT_CHARS)}
     return event
 
 
 def _stamp_fields(stamp: Stamp) -> dict[str, Any]:
     pin = {name: _text(value, _PIN_CHARS) for name, value in stamp.pin.to_json().items()}
-    marker = {"uri": _text(stamp.uri, _URI_CHARS), "sha256": stamp.sha256, "size": _whole(stamp.size)} | pin
+    marker: dict[str, Any] = {"uri": _text(stamp.uri, _URI_CHARS), "sha256": _text(stamp.sha256, 64)}
+    marker |= {"size": _whole(stamp.size)} | pin
     manifest = {"files": _whole(stamp.files), "bytes": _whole(stamp.size_bytes), "rows": _whole(stamp.rows)}
     return {
         "marker": marker,
@@ -69,7 +70,12 @@ def _stamp_fields(stamp: Stamp) -> dict[str, Any]:
 def _text(text: str, limit: int) -> str:
     """Printable ASCII of at most ``limit`` characters; everything else is escaped."""
     shown = "".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in text[:limit])
-    return shown if len(shown) <= limit else f"{shown[: limit - 3]}..."
+    return shown if max(len(shown), len(text)) <= limit else f"{shown[: limit - 3]}..."
+
+
+def _word(word: str) -> str:
+    """A verdict, or a kind of trouble: also a key, which must not be one that Airflow interprets."""
+    return re.sub(r"[^a-z -]", "?", word[:_WORD_CHARS])
 
 
 def _whole(number: int | None) -> int | None:
@@ -110,17 +116,20 @@ def _parse(payload: Mapping[str, Any]) -> Outcome:
     if payload["outcome"] == "arrived":
         return Outcome("arrived", looks, _parse_stamp(payload), "arrived", looks.last)
     error = payload["error"]
-    return Outcome(payload["outcome"], looks, None, str(error["kind"]), str(error["text"]))
+    return Outcome(payload["outcome"], looks, None, _parse_text(error, "kind"), _parse_text(error, "text"))
 
 
 def _parse_looks(document: Mapping[str, Any]) -> Looks:
     first, last = (document[name] for name in ("first_at", "last_at"))
+    seen = document["seen"]
+    if not isinstance(seen, Mapping):
+        raise InvalidEvent("looks.seen must be an object")
     return Looks(
         first_at=None if first is None else parse_instant(first),
         last_at=None if last is None else parse_instant(last),
         count=_parse_whole(document, "count"),
-        seen={str(word): _parse_whole(document["seen"], word) for word in document["seen"]},
-        last=str(document["last"]),
+        seen={str(word): _parse_whole(seen, word) for word in seen},
+        last=_parse_text(document, "last"),
     )
 
 
@@ -131,10 +140,10 @@ def _parse_stamp(payload: Mapping[str, Any]) -> Stamp:
     if not re.fullmatch(DATASET_PATTERN, payload["dataset"]):
         raise InvalidEvent("dataset is not a dataset's name")
     return Stamp(
-        uri=str(marker["uri"]),
+        uri=_parse_text(marker, "uri"),
         sha256=marker["sha256"],
         size=_parse_whole(marker, "size"),
-        pin=Pin.from_json(marker),
+        pin=Pin.from_json({name: _parse_text(marker, name) for name in marker if name in _PIN_FIELDS}),
         dataset=payload["dataset"],
         interval=Interval(parse_instant(span["start"]), parse_instant(span["end"])),
         version=_parse_whole(payload, "version", least=1),
@@ -142,6 +151,13 @@ def _parse_stamp(payload: Mapping[str, Any]) -> Stamp:
         size_bytes=None if manifest["bytes"] is None else _parse_whole(manifest, "bytes"),
         rows=None if manifest["rows"] is None else _parse_whole(manifest, "rows"),
     )
+
+
+def _parse_text(document: Mapping[str, Any], name: str) -> str:
+    value = document[name]
+    if not isinstance(value, str):
+        raise InvalidEvent(f"{name} must be text")
+    return value
 
 
 def _parse_whole(document: Mapping[str, Any], name: str, *, least: int = 0) -> int:

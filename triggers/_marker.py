@@ -101,7 +101,7 @@ class MarkerTrigger(BaseTrigger):
         clock = Clock()
         outcome = await self._outcome(clock)
         await self._hold_back(clock)
-        yield TriggerEvent(build_event(outcome))  # type: ignore[no-untyped-call]
+        yield TriggerEvent(build_event(outcome))
 
     async def _outcome(self, clock: Clock) -> Outcome:
         try:
@@ -151,12 +151,22 @@ class MarkerTrigger(BaseTrigger):
 
 def _plain(value: Any) -> Any:
     """The argument as plain JSON; never raises."""
+    try:
+        return _converted(value)
+    except Exception:  # noqa: BLE001 - any exception of the constructor would end the triggerer
+        return f"<{type(value).__name__}: cannot be read>"
+
+
+def _converted(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)) and abs(value) <= MAX_VERSION:  # NaN compares as false
-        return value
+    # Subclasses, such as members of enumerations, become what they are made of.
+    if isinstance(value, int) and abs(int.__index__(value)) <= MAX_VERSION:
+        return int.__index__(value)
+    if isinstance(value, float) and abs(float.__float__(value)) <= MAX_VERSION:  # NaN compares as false
+        return float.__float__(value)
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, timedelta):
@@ -166,5 +176,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Interval):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
+        return {str(name): _converted(entry) for name, entry in value.items()}
     return f"<{type(value).__name__}: not a plain value>"
