@@ -100,7 +100,9 @@ def judge(found: Marker | UnreadableMarker, expectation: Expectation, taken: Tak
     :param taken: what the ledger holds for this dataset and interval; ``None`` without a ledger.
     """
     if isinstance(found, UnreadableMarker):
-        return Verdict(VerdictKind.UNREADABLE, "a valid marker", str(found))
+        more = f" (and {found.total - 1} more problems)" if found.total > 1 else ""
+        what = f"{found.size} bytes that are none: {found.problems[0].text}{more}"
+        return Verdict(VerdictKind.UNREADABLE, "a valid marker", what)
     if found.dataset != expectation.dataset:
         return Verdict(
             VerdictKind.OTHER_DATASET, f"dataset {expectation.dataset}", f"dataset {found.dataset}"
