@@ -22,7 +22,7 @@ import time
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -45,16 +45,15 @@ def main() -> None:
         return
     counts, seconds = ((100, 1000), 6.0) if options.quick else (COUNTS, 20.0)
     print(f"poll every {POLL_SECONDS:g} s, {seconds:g} s each; peer: {PEER} {version(PEER)} FileTrigger")
-    print(
-        f"{'':28}{'KiB/wait':>10}{'RSS KiB':>10}{'late p50':>10}{'p99':>8}{'max ms':>8}{'CPU ms/wait-min':>17}"
-    )
+    heads = {"KiB/wait": 10, "RSS KiB": 10, "late p50": 10, "p99": 8, "max ms": 8, "CPU ms/wait-min": 17}
+    print(" " * 28 + "".join(f"{head:>{width}}" for head, width in heads.items()), flush=True)
     for folders in (1, None):
         for count in counts:
             place = "one folder" if folders else "a folder each"
             ours, peer = (run_case(kind, count, folders or count, seconds) for kind in ("ours", "peer"))
             for name, case in ((f"{count} waits, {place}", ours), ("  FileTrigger", peer)):
                 print(f"{name:28}{columns(case)}")
-            print(f"{'  ours / FileTrigger':28}{columns(ratios(ours, peer), digits=2)}")
+            print(f"{'  ours / FileTrigger':28}{columns(ratios(ours, peer), digits=2)}", flush=True)
 
 
 def columns(case: dict[str, float], *, digits: int = 1) -> str:
@@ -94,10 +93,9 @@ def measure(*, kind: str, count: int, folders: int, seconds: float, traced: bool
 
 def our_waits() -> Callable[[str], Awaitable[object]]:
     """What starts one wait of ours."""
-    from datetime import datetime, timezone
-
-    from airflow_landmark.deliveries import Target, Terms, wait
-    from airflow_landmark.markers import Expectation, Interval
+    # Imported here, so that a case of the peer's does not hold our modules, nor the other way round.
+    from airflow_landmark.deliveries import Target, Terms, wait  # noqa: PLC0415
+    from airflow_landmark.markers import Expectation, Interval  # noqa: PLC0415
 
     day = datetime(2024, 10, 1, tzinfo=timezone.utc)
     expectation = Expectation("sales/orders", Interval(day, day + timedelta(days=1)))
@@ -111,7 +109,7 @@ def our_waits() -> Callable[[str], Awaitable[object]]:
 
 def peer_triggers() -> Callable[[str], Awaitable[object]]:
     """What starts one of Airflow's own."""
-    from airflow.providers.standard.triggers.file import FileTrigger
+    from airflow.providers.standard.triggers.file import FileTrigger  # noqa: PLC0415
 
     async def start(path: str) -> object:
         return await anext(FileTrigger(filepath=path, poke_interval=POLL_SECONDS).run())
@@ -126,6 +124,9 @@ async def _measure(
     gc.collect()
     if traced:
         tracemalloc.start()
+    late: list[float] = []
+    beat = asyncio.ensure_future(_beat(late))
+    idle = await _busy_share(2.0)
     resident = _resident_bytes()
     tasks = []
     for number, path in enumerate(paths):
@@ -133,17 +134,14 @@ async def _measure(
         if number % 50 == 0:
             await asyncio.sleep(0)  # a triggerer does not start them all in one step either
     await asyncio.sleep(SETTLE_SECONDS)
-    late: list[float] = []
-    beat = asyncio.ensure_future(_beat(late))
-    cpu, began = time.process_time(), time.monotonic()
-    await asyncio.sleep(1.0 if traced else seconds)
-    cpu, took = time.process_time() - cpu, time.monotonic() - began
+    late.clear()
+    busy = await _busy_share(1.0 if traced else seconds)
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] if traced else 0
     figures = {
         "traced": grown / len(paths) / 1024,
         "resident": (_resident_bytes() - resident) / len(paths) / 1024,
-        "cpu": cpu / len(paths) / took * 60 * 1000,
+        "cpu": (busy - idle) / len(paths) * 60 * 1000,
         **_quantiles(late),
     }
     for task in (*tasks, beat):
@@ -158,6 +156,13 @@ async def _one_beforehand(start: Callable[[str], Awaitable[object]], path: str) 
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
+
+
+async def _busy_share(seconds: float) -> float:
+    """CPU seconds per second, over so many seconds."""
+    cpu, began = time.process_time(), time.monotonic()
+    await asyncio.sleep(seconds)
+    return (time.process_time() - cpu) / (time.monotonic() - began)
 
 
 async def _beat(late: list[float]) -> None:

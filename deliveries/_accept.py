@@ -196,7 +196,7 @@ class _Run:
         if not report.ok:
             text = f"version {marker.version}: {report.text} among {report.files} files"
             kind = report.problems[0].kind
-            if set(report.kinds) == {"no access"}:  # which the partner cannot mend
+            if report.undecided:  # which the partner cannot mend
                 raise AccessTrouble(reading.sighting.address.uri, "access", text, problems=report.problems)
             raise BadDelivery(reading.sighting.address.uri, kind, text, problems=report.problems)
         self._busy = "reading the marker once more"

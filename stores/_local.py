@@ -24,7 +24,7 @@ from ._local_digest import DigestRun
 from ._local_files import facts_of, look_at, open_file, pin_of, sorted_error
 from ._local_list import list_folder, names_in
 from ._mounts import MountTable
-from ._threads import DEFAULT_LOOK_SECONDS, MountThreads
+from ._threads import DEFAULT_LOOK_SECONDS, MountThreads, start_thread
 from ._values import Digested, Facts, Look, Pin, Sighting, Sink
 
 __all__ = ["LocalStore"]
@@ -136,17 +136,18 @@ class LocalStore:
     ) -> Digested:
         """Digest in a thread of its own; ends at the next chunk when cancelled or stalled."""
         run = DigestRun(address, algorithms, pin, sinks)
-        work = asyncio.ensure_future(to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._digests))
-        try:
-            while not work.done():
-                before = run.started, run.bytes_done
-                await asyncio.wait({work}, timeout=self.stall_seconds)
-                if not work.done() and run.started and (run.started, run.bytes_done) == before:
-                    raise PassingTrouble(address.uri, f"no byte came for {self.stall_seconds:g} s")
-            return work.result()
-        finally:
-            run.stopped = True
-            work.cancel()
+        async with self._digests:
+            done = start_thread(run, name="landmark digest")
+            try:
+                while not done.is_set():
+                    before = run.bytes_done
+                    with anyio.move_on_after(self.stall_seconds):
+                        await done.wait()
+                    if not done.is_set() and run.bytes_done == before:
+                        raise PassingTrouble(address.uri, f"no byte came for {self.stall_seconds:g} s")
+                return run.result()
+            finally:
+                run.stopped = True
 
     async def open(self, address: Address, *, pin: Pin | None = None) -> BinaryIO:
         """The open file itself, which may seek."""

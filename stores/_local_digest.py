@@ -34,14 +34,26 @@ class DigestRun:
         self._pin = pin
         self._sinks = sinks
         self.bytes_done = 0
-        self.started = self.stopped = False
+        self.stopped = False
+        self._outcome: Digested | BaseException | None = None
 
-    def __call__(self) -> Digested:
-        """Read the file to its end.
+    def __call__(self) -> None:
+        """Read the file to its end, or until that fails."""
+        try:
+            self._outcome = self._digest()
+        except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
+            self._outcome = error
+
+    def result(self) -> Digested:
+        """What the ended pass found.
 
         :raises StoreError: sorted; :class:`Changed` when it is not the pinned state or changes meanwhile.
         """
-        self.started = True
+        if not isinstance(self._outcome, Digested):
+            raise self._outcome or Changed(self._address.uri, "reading has not ended")
+        return self._outcome
+
+    def _digest(self) -> Digested:
         with open_file(self._address) as (descriptor, before):
             pin = pin_of(before)
             if self._pin is not None and self._pin != pin:

@@ -84,8 +84,16 @@ def open_folder(address: Address) -> int:
         return os.open(address.folder, _FOLDER)
     except FileNotFoundError:
         raise Absent(address.uri, "the folder does not exist") from None
+    except UnicodeEncodeError:
+        raise _no_such_name(address) from None
     except OSError as error:
         raise sorted_error(address, error) from None
+
+
+def _no_such_name(address: Address) -> LastingTrouble:
+    return LastingTrouble(
+        address.uri, "the name does not fit this process's file system encoding: run it in a UTF-8 locale"
+    )
 
 
 @contextmanager
@@ -98,6 +106,8 @@ def open_file(address: Address) -> Iterator[tuple[int, os.stat_result]]:
         descriptor = _open_below(address)
     except FileNotFoundError:
         raise Absent(address.uri, _what_is_missing(address)) from None
+    except UnicodeEncodeError:
+        raise _no_such_name(address) from None
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket, or a pipe opened for writing
             raise Refused(address.uri, "not a regular file") from None

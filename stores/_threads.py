@@ -21,7 +21,7 @@ import anyio
 
 from ._errors import PassingTrouble, StoreError
 
-__all__ = ["DEFAULT_LOOK_SECONDS", "Calls", "MountThreads"]
+__all__ = ["DEFAULT_LOOK_SECONDS", "Calls", "MountThreads", "start_thread"]
 
 DEFAULT_LOOK_SECONDS = 20.0
 """How long one look at one file may take."""
@@ -36,6 +36,30 @@ ResultT = TypeVar("ResultT")
 
 _STUCK: dict[str, set[Calls[Any, Any]]] = {}
 """Mount point to the calls that hang there, whichever store made them: stores come and go, threads stay."""
+
+
+def start_thread(
+    work: Callable[[], object], *, name: str, then: Callable[[], object] | None = None
+) -> asyncio.Event:
+    """Start the work in a daemon thread; the event is set when it has ended.
+
+    :param work: must not raise.
+    :param then: is called in the event loop first, also when nobody waits for the event any more.
+    """
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def ended() -> None:
+        if then is not None:
+            then()
+        done.set()
+
+    def in_thread() -> None:
+        work()
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(ended)
+
+    threading.Thread(target=in_thread, name=name, daemon=True).start()
+    return done
 
 
 class Calls(Generic[ItemT, ResultT]):
@@ -131,7 +155,8 @@ class MountThreads:
         results: dict[ItemT, ResultT | StoreError] = {}
 
         async def one(item: ItemT) -> None:
-            results.update(await self._batch(function, [item]))
+            while item not in results:
+                results.update(await self._batch(function, [item]))
 
         async with anyio.create_task_group() as group:
             for item in items:
@@ -169,22 +194,17 @@ class MountThreads:
 
     def _start(self, calls: Calls[ItemT, ResultT]) -> asyncio.Event:
         """Start a thread for the calls; the event is set, and the thread counted free, when they end."""
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+        def work() -> None:
+            calls()
+            self._stuck.discard(calls)
 
         def ended() -> None:
             self._limiter.release_on_behalf_of(calls)
             self._own_stuck.discard(calls)
             self._resize()
-            done.set()
 
-        def work() -> None:
-            calls()
-            self._stuck.discard(calls)
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(ended)
-
-        threading.Thread(target=work, name=f"landmark {self.mount}", daemon=True).start()
-        return done
+        return start_thread(work, name=f"landmark {self.mount}", then=ended)
 
     def _write_off(self, calls: Calls[ItemT, ResultT]) -> None:
         """Replace the thread of calls that have not come back in time, or that nobody waits for."""
