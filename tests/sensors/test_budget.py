@@ -170,9 +170,9 @@ def test_missed_deadline_names_what_set_it(mode: str, bound: str, raised: Any, t
     """The error says by which argument the wait ended, and what was seen last."""
     since = datetime.now(tz=timezone.utc) - parse_instant(END)
     change: dict[str, Any] = {
-        "timeout": {"timeout": 0.5},
-        "deadline": {"deadline": since + timedelta(seconds=0.5)},
-        "execution_timeout": {"execution_timeout": timedelta(seconds=0.6)},
+        "timeout": {"timeout": 0.2},
+        "deadline": {"deadline": since + timedelta(seconds=0.2)},
+        "execution_timeout": {"execution_timeout": timedelta(seconds=0.2)},
     }[bound]
     with pytest.raises(raised) as caught:
         run_task(mode, tmp_path, **change)

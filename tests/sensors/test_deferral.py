@@ -121,7 +121,7 @@ def test_absent_marker_always_defers(verify: str, mode: str, tmp_path: Path) -> 
 def test_one_deferral_serves_a_wait(tmp_path: Path) -> None:
     """Wrong markers are waited out by the trigger: the task defers once and resumes once."""
     deliver(tmp_path, version=1)
-    deferral = deferral_of(sensor_of(tmp_path, min_version=2, timeout=1))
+    deferral = deferral_of(sensor_of(tmp_path, min_version=2, timeout=0.3))
     event = fired(deferral)
     assert (event["outcome"], event["looks"]["last"].count("version 1")) == ("deadline", 1)
 

@@ -119,7 +119,7 @@ def test_log_tells_the_wait_and_what_was_accepted(tmp_path: Path) -> None:
     """With the triggerer's log lost, the task's own says where, when, how often, what and which."""
     deliver(tmp_path, interval=DAY_BEFORE)
     deferral = deferral_of(sensor_of(tmp_path, min_version=2))
-    event = fired(deferral_of(sensor_of(tmp_path, min_version=2, timeout=0.4)))
+    event = fired(deferral_of(sensor_of(tmp_path, min_version=2, timeout=0.25)))
     assert event["looks"]["seen"]
     deliver(tmp_path, version=2)
     arrived = fired(deferral)
@@ -169,7 +169,7 @@ def test_log_tells_of_unlisted_files(tmp_path: Path) -> None:
 def test_log_of_a_long_wait_is_short(tmp_path: Path) -> None:
     """In poke mode, too, many looks at the same are one line."""
     with capture_logs() as logs, pytest.raises(Exception, match="no such file"):
-        run_task("poke", tmp_path, timeout=1.0)
+        run_task("poke", tmp_path, timeout=0.6)
     assert len(logs) <= 3
 
 

@@ -129,7 +129,7 @@ def test_lower_version_than_taken_is_waited_out(mode: str, tmp_path: Path, book:
     taken_once(tmp_path, book, version=10)
     deliver(tmp_path, version=9)
     with pytest.raises(DeliveryNotInTime, match="version 9"):
-        run_task(mode, tmp_path, ledger=book, timeout=0.4)
+        run_task(mode, tmp_path, ledger=book, timeout=0.2)
 
 
 @pytest.mark.parametrize("mode", MODES)

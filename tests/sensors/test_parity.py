@@ -32,7 +32,7 @@ class Scenario:
     :param prepare: what lies there when the task starts.
     :param ends: the version that is taken, or the kind of the refusal, or the class of the error.
     :param asks: arguments of the sensor.
-    :param comes: what the partner does 0.3 seconds later.
+    :param comes: what the partner does 0.15 seconds later.
     :param says: what stands in the error.
     """
 
@@ -88,7 +88,7 @@ def long_ago() -> timedelta:
     return datetime.now(tz=timezone.utc) - parse_instant(END) - timedelta(hours=1)
 
 
-SOON = {"timeout": 0.3}
+SOON = {"timeout": 0.2}
 SCENARIOS = {
     "there": Scenario(deliver, 1),
     "comes": Scenario(nothing, 1, comes=deliver),
@@ -166,7 +166,7 @@ def test_scenario(name: str, mode: str, tmp_path: Path) -> None:
     scenario = SCENARIOS[name]
     asks = {"uri": str(tmp_path)} if "pattern" in scenario.asks else {}
     scenario.prepare(tmp_path)
-    partner = threading.Timer(0.3, lambda: scenario.comes and scenario.comes(tmp_path))
+    partner = threading.Timer(0.15, lambda: scenario.comes and scenario.comes(tmp_path))
     partner.start()
     if scenario.comes is None:
         partner.cancel()
@@ -210,7 +210,7 @@ def test_unreadable_looks_count_over_rescheduled_starts(tmp_path: Path) -> None:
 
     def write() -> None:
         for size in range(1, 12):
-            if written.wait(0.12):
+            if written.wait(0.06):
                 return
             put(tmp_path / "_delivery.json", "{" * size)
         deliver(tmp_path)

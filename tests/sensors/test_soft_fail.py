@@ -29,7 +29,7 @@ DAMAGED = {"a.csv": FILES["a.csv"], "b.csv": b"id\n2\n4\n"}
 def test_missed_deadline_is_skipped(mode: str, soft_fail: bool, raised: Any, tmp_path: Path) -> None:
     """The deadline is the one end of a wait that soft_fail turns into a skip."""
     with pytest.raises(raised, match="no such file"):
-        run_task(mode, tmp_path, timeout=0.4, soft_fail=soft_fail)
+        run_task(mode, tmp_path, timeout=0.2, soft_fail=soft_fail)
 
 
 def damage(folder: Path) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_trigger_that_never_fired_is_a_missed_deadline(soft_fail: bool, raised: 
 def test_try_out_of_time(soft_fail: bool, raised: Any, tmp_path: Path) -> None:
     """execution_timeout ends a wait as a deadline does: skipped where asked, and else retried."""
     with pytest.raises(raised):
-        run_task("poke", tmp_path, soft_fail=soft_fail, execution_timeout=timedelta(seconds=0.5))
+        run_task("poke", tmp_path, soft_fail=soft_fail, execution_timeout=timedelta(seconds=0.3))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -13,6 +13,14 @@ from parcels import DATASET, END, START
 from airflow_landmark.triggers import MarkerTrigger
 
 
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let looks go out when they are due, and refusals last for three of them: waits of tests are short."""
+    monkeypatch.setattr("airflow_landmark.deliveries._watch._TICK_SECONDS", 0.01)
+    for module in ("_assess", "_wait"):
+        monkeypatch.setattr(f"airflow_landmark.deliveries.{module}.LASTING_LOOKS", 3)
+
+
 @pytest.fixture
 def arguments(tmp_path: Path) -> dict[str, Any]:
     """The arguments of a wait for the marker in tmp_path, ten looks a second."""

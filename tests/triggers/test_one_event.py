@@ -44,7 +44,7 @@ async def test_marker_that_lies_there_is_reported(
 
 async def test_marker_that_comes_is_reported(tmp_path: Path, arguments: dict[str, Any], drain: Drain) -> None:
     """A delivery that comes while it is waited for gives one arrival, which tells of the looks before."""
-    coming = asyncio.create_task(after(0.4, lambda: deliver(tmp_path)))
+    coming = asyncio.create_task(after(0.25, lambda: deliver(tmp_path)))
     (event,) = await drain(MarkerTrigger(**arguments))
     await coming
     assert event["outcome"] == "arrived"
@@ -66,7 +66,7 @@ async def test_wrong_marker_is_waited_out(
 ) -> None:
     """A marker that is not the one waited for is no event: the wait goes on until the right one comes."""
     deliver(tmp_path, **before)
-    coming = asyncio.create_task(after(0.4, lambda: deliver(tmp_path, version=4)))
+    coming = asyncio.create_task(after(0.25, lambda: deliver(tmp_path, version=4)))
     (event,) = await drain(MarkerTrigger(**arguments, min_version=2))
     await coming
     assert (event["outcome"], event["version"]) == ("arrived", 4)
@@ -83,9 +83,9 @@ async def test_half_written_marker_is_waited_out(
         put(tmp_path / name, data)
 
     async def go_on() -> None:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)
         (tmp_path / "_delivery.json").write_text("")
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)
         (tmp_path / "_delivery.json").write_text(text)
 
     writing = asyncio.create_task(go_on())
@@ -101,9 +101,9 @@ async def test_missing_and_short_files_are_waited_for(
     deliver(tmp_path, written={"a.csv": FILES["a.csv"][:2]})
 
     async def go_on() -> None:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)
         put(tmp_path / "b.csv", FILES["b.csv"])
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)
         put(tmp_path / "a.csv", FILES["a.csv"])
 
     writing = asyncio.create_task(go_on())
@@ -177,7 +177,7 @@ async def test_deadline_tells_what_was_seen_last(
 ) -> None:
     """A wait that ends without its delivery says what lies there instead, with both intervals."""
     deliver(tmp_path, interval=DAY_BEFORE)
-    (event,) = await drain(MarkerTrigger(**arguments, deadline=soon(0.5)))
+    (event,) = await drain(MarkerTrigger(**arguments, deadline=soon(0.35)))
     assert (event["outcome"], event["error"]["kind"]) == ("deadline", "other interval")
     for day in ("2024-04-30", "2024-05-01", "2024-05-02"):
         assert day in event["error"]["text"]
@@ -187,7 +187,7 @@ async def test_deadline_tells_what_was_seen_last(
 async def test_deadline_names_missing_files(tmp_path: Path, arguments: dict[str, Any], drain: Drain) -> None:
     """What of the manifest is missing at the deadline stands in the event, by count and name."""
     deliver(tmp_path, written={"a.csv": FILES["a.csv"]})
-    (event,) = await drain(MarkerTrigger(**arguments, deadline=soon(0.4)))
+    (event,) = await drain(MarkerTrigger(**arguments, deadline=soon(0.25)))
     assert event["error"]["kind"] == "incomplete"
     assert "1 of 2 files" in event["error"]["text"]
     assert "b.csv" in event["error"]["text"]
@@ -279,7 +279,7 @@ async def test_no_look_follows_the_event(
     (event,) = await drain(MarkerTrigger(**arguments))
     looks = len(asked)
     deliver(tmp_path, version=2)
-    await asyncio.sleep(0.4)
+    await asyncio.sleep(0.25)
     assert looks == len(asked) == event["looks"]["count"]
 
 
@@ -305,5 +305,5 @@ async def test_nothing_is_written_at_the_source(
 
     before = state()
     await drain(MarkerTrigger(**arguments))
-    await drain(MarkerTrigger(**arguments, min_version=2, deadline=soon(0.4)))
+    await drain(MarkerTrigger(**arguments, min_version=2, deadline=soon(0.25)))
     assert state() == before
