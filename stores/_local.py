@@ -19,12 +19,13 @@ from airflow_landmark.markers import path_key
 
 from . import _local_write as write
 from ._address import Address
+from ._daemons import start_thread
 from ._errors import Absent, Changed, PassingTrouble, StoreError
 from ._local_digest import DigestRun
 from ._local_files import facts_of, look_at, open_file, pin_of, sorted_error
 from ._local_list import list_folder, names_in
 from ._mounts import MountTable
-from ._threads import DEFAULT_LOOK_SECONDS, MountThreads, start_thread
+from ._threads import DEFAULT_LOOK_SECONDS, MountThreads
 from ._values import Digested, Facts, Look, Pin, Sighting, Sink
 
 __all__ = ["LocalStore"]

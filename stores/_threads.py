@@ -2,8 +2,7 @@
 
 A call on a hung network mount never returns and cannot be stopped. Each mount therefore has threads of
 its own; a call that does not return in time is given up, its item is left alone until the call has come
-back, and the thread that it holds is replaced up to a bound. They are daemon threads: one that hangs
-must not keep the process from ending.
+back, and the thread that it holds is replaced up to a bound.
 """
 
 from __future__ import annotations
@@ -11,17 +10,16 @@ from __future__ import annotations
 import asyncio
 import io
 import math
-import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import anyio
 
+from ._daemons import start_thread
 from ._errors import PassingTrouble, StoreError
 
-__all__ = ["DEFAULT_LOOK_SECONDS", "Calls", "MountThreads", "start_thread"]
+__all__ = ["DEFAULT_LOOK_SECONDS", "Calls", "MountThreads"]
 
 DEFAULT_LOOK_SECONDS = 20.0
 """How long one look at one file may take."""
@@ -36,30 +34,6 @@ ResultT = TypeVar("ResultT")
 
 _STUCK: dict[str, set[Calls[Any, Any]]] = {}
 """Mount point to the calls that hang there, whichever store made them: stores come and go, threads stay."""
-
-
-def start_thread(
-    work: Callable[[], object], *, name: str, then: Callable[[], object] | None = None
-) -> asyncio.Event:
-    """Start the work in a daemon thread; the event is set when it has ended.
-
-    :param work: must not raise.
-    :param then: is called in the event loop first, also when nobody waits for the event any more.
-    """
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
-
-    def ended() -> None:
-        if then is not None:
-            then()
-        done.set()
-
-    def in_thread() -> None:
-        work()
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(ended)
-
-    threading.Thread(target=in_thread, name=name, daemon=True).start()
-    return done
 
 
 class Calls(Generic[ItemT, ResultT]):

@@ -35,7 +35,7 @@ with DAG(
     )
 
     @task
-    def load(document: dict[str, Any]) -> str:
+    def load(document: Any) -> str:
         """Read the files that were verified, and no others."""
         delivery = Delivery.from_xcom(document)
         for file in delivery.files():

@@ -1,6 +1,7 @@
 """The smallest useful Dag: wait for the day's orders, then load exactly those."""
 
 from datetime import datetime
+from typing import Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, task
 
@@ -14,7 +15,7 @@ with DAG(
     orders = MarkerSensor(task_id="orders", uri="/data/orders/{{ ds }}/_delivery.json", dataset="shop/orders")
 
     @task
-    def load(document: dict[str, object]) -> None:
+    def load(document: Any) -> None:
         for file in Delivery.from_xcom(document).files():
             print(file.uri, file.rows)
 
