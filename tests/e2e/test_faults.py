@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from airflow_landmark.testing import LocalAirflow, Run, wait_until
-from drops import DAY, conf, deliver, drop, instants
+from drops import DAY, conf, deliver, drop, hostile_documents, instants
 
 
 def start(airflow: LocalAirflow, dag_id: str, folder: Path) -> Run:
@@ -102,34 +101,6 @@ def test_mapped_waits_each_take_their_own(airflow: LocalAirflow, landing: Path) 
     assert states(airflow, run) == {"success": 201}
     for index in (0, 99, 199):
         assert run.xcom(task_id="wait", map_index=index)["version"] == index + 1
-
-
-def hostile_documents() -> list[bytes]:
-    """Markers that would end a triggerer or a database write if their values went into an event."""
-    start_, end = instants(DAY)
-    good = {
-        "spec": "landmark/1",
-        "dataset": "shop/orders",
-        "interval": {"start": start_, "end": end},
-        "version": 1,
-        "files": [],
-        "totals": {"files": 0},
-    }
-    texts = {
-        "producer": '"\\ud800"',
-        "created_at": '"\\u0000"',
-        "status": '{"__type": "datetime", "__var": 0.0}',
-    }
-    document = json.dumps(good)
-    return [
-        document.replace('"version": 1', f'"version": {"9" * 30}').encode(),
-        document.replace('"version": 1', '"version": NaN').encode(),
-        document.replace('"version": 1', '"version": 1e400').encode(),
-        *(document.replace("{", f'{{"{key}": {value}, ', 1).encode() for key, value in texts.items()),
-        document.replace('"shop/orders"', '{"__classname__": "builtins.eval", "__id__": 1}').encode(),
-        document.replace('"files": []', '"files": ' + "[" * 5000 + "]" * 5000).encode(),
-        b"\xff\xfe" + document.encode("utf-16-le"),
-    ]
 
 
 @pytest.mark.timeout(400)

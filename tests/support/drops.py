@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -36,3 +37,31 @@ def drop(folder: Path, document: bytes) -> None:
     temporary = folder / ".drop"
     temporary.write_bytes(document)
     temporary.replace(folder / "_delivery.json")
+
+
+def hostile_documents() -> list[bytes]:
+    """Markers that would end a triggerer or a database write if their values went into an event."""
+    start_, end = instants(DAY)
+    good = {
+        "spec": "landmark/1",
+        "dataset": "shop/orders",
+        "interval": {"start": start_, "end": end},
+        "version": 1,
+        "files": [],
+        "totals": {"files": 0},
+    }
+    texts = {
+        "producer": '"\\ud800"',
+        "created_at": '"\\u0000"',
+        "status": '{"__type": "datetime", "__var": 0.0}',
+    }
+    document = json.dumps(good)
+    return [
+        document.replace('"version": 1', f'"version": {"9" * 30}').encode(),
+        document.replace('"version": 1', '"version": NaN').encode(),
+        document.replace('"version": 1', '"version": 1e400').encode(),
+        *(document.replace("{", f'{{"{key}": {value}, ', 1).encode() for key, value in texts.items()),
+        document.replace('"shop/orders"', '{"__classname__": "builtins.eval", "__id__": 1}').encode(),
+        document.replace('"files": []', '"files": ' + "[" * 5000 + "]" * 5000).encode(),
+        b"\xff\xfe" + document.encode("utf-16-le"),
+    ]
