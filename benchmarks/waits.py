@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import gc
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -31,6 +32,7 @@ POLL_SECONDS = 5.0
 BEAT_SECONDS = 0.01
 SETTLE_SECONDS = 3.0
 COUNTS = (100, 1000, 5000)
+LEAST = 0.05
 PEER = "apache-airflow-providers-standard"
 
 
@@ -59,12 +61,13 @@ def main() -> None:
 def columns(case: dict[str, float], *, digits: int = 1) -> str:
     """The figures of one case in a line."""
     widths = {"traced": 10, "resident": 10, "p50": 10, "p99": 8, "max": 8, "cpu": 17}
-    return "".join(f"{case[key]:>{width}.{digits}f}" for key, width in widths.items())
+    texts = {key: "-" if math.isnan(figure) else f"{figure:.{digits}f}" for key, figure in case.items()}
+    return "".join(f"{texts[key]:>{width}}" for key, width in widths.items())
 
 
 def ratios(ours: dict[str, float], peer: dict[str, float]) -> dict[str, float]:
-    """Each figure of ours by the peer's."""
-    return {key: ours[key] / max(peer[key], 1e-3) for key in ours}
+    """Each figure of ours by the peer's, where that is more than noise."""
+    return {key: ours[key] / peer[key] if peer[key] >= LEAST else math.nan for key in ours}
 
 
 def run_case(kind: str, count: int, folders: int, seconds: float) -> dict[str, float]:
@@ -141,7 +144,7 @@ async def _measure(
     figures = {
         "traced": grown / len(paths) / 1024,
         "resident": (_resident_bytes() - resident) / len(paths) / 1024,
-        "cpu": (busy - idle) / len(paths) * 60 * 1000,
+        "cpu": max(0.0, busy - idle) / len(paths) * 60 * 1000,
         **_quantiles(late),
     }
     for task in (*tasks, beat):

@@ -57,7 +57,8 @@ class Terms:
     :param poll_interval: seconds between looks.
     :param deadline: instant at which the wait ends; ``None`` waits for ever. The first look comes
         before any deadline.
-    :param on_mismatch: ``"wait"`` or ``"fail"`` when another dataset or interval lies there.
+    :param on_mismatch: ``"wait"`` or ``"fail"`` when another dataset or interval lies there; a pattern's
+        other matches never fail the wait.
     :param on_incomplete: ``"wait"`` or ``"fail"`` when files of the manifest are missing or short.
     :param on_taken: ``"accept"``, ``"skip"`` or ``"fail"`` when this very delivery was taken before.
     :param taken: what the ledger holds.
@@ -177,6 +178,8 @@ _TELLING = (
 
 def _action(verdict: Verdict, terms: Terms, looks_alike: int) -> Action:
     kind = verdict.kind
+    # Other markers that match a pattern are ordinary neighbours: they never end the wait.
+    literal = terms.target.pattern is None
     if kind is VerdictKind.ARRIVED:
         return Action.FIRE
     if kind is VerdictKind.ALREADY_TAKEN:
@@ -184,8 +187,7 @@ def _action(verdict: Verdict, terms: Terms, looks_alike: int) -> Action:
     if kind is VerdictKind.REUSED_VERSION:
         return Action.FAIL
     if kind in (VerdictKind.OTHER_DATASET, VerdictKind.OTHER_INTERVAL):
-        return Action.FAIL if terms.on_mismatch == "fail" else Action.WAIT
-    # Beside a pattern's other markers an unreadable one may be anybody's: it never ends the wait.
-    if kind is VerdictKind.UNREADABLE and terms.target.pattern is None:
+        return Action.FAIL if terms.on_mismatch == "fail" and literal else Action.WAIT
+    if kind is VerdictKind.UNREADABLE and literal:
         return Action.FAIL if looks_alike >= terms.unreadable_looks else Action.WAIT
     return Action.WAIT

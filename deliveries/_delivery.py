@@ -20,9 +20,22 @@ from airflow_landmark.markers import (
     read_marker,
     show,
 )
-from airflow_landmark.stores import Absent, Changed, Facts, Pin, Store, StoreError, open_store, parse_uri
+from airflow_landmark.stores import (
+    Absent,
+    Address,
+    Changed,
+    Facts,
+    LastingTrouble,
+    Pin,
+    Refused,
+    Store,
+    StoreError,
+    computable,
+    open_store,
+    parse_uri,
+)
 
-from ._errors import BadDelivery, Unavailable
+from ._errors import AccessTrouble, BadDelivery, Unavailable
 from ._run import run
 from ._stamp import Stamp
 
@@ -155,6 +168,7 @@ class Delivery:
         """The files, in the marker's order. Blocks when the list has to be loaded again.
 
         :raises BadDelivery: when the marker is not the one any more that was accepted.
+        :raises AccessTrouble: when the store refuses.
         :raises Unavailable: when the store fails.
         """
         if self._files is None:
@@ -164,9 +178,12 @@ class Delivery:
     def open(self, path: str) -> BinaryIO:
         """A file of the delivery, open for reading; blocks.
 
+        A file whose pin the document could not carry is digested first.
+
         :param path: as in the manifest.
         :raises KeyError: when the manifest does not list it.
         :raises BadDelivery: when it is not the file any more that was verified.
+        :raises AccessTrouble: when the store refuses.
         :raises Unavailable: when the store fails.
         """
         file = next((f for f in self.files() if f.path == path), None)
@@ -180,7 +197,18 @@ class Delivery:
     async def _open(self, file: DeliveredFile) -> BinaryIO:
         address = parse_uri(self.stamp.uri).at(file.path)
         async with open_store(address) as store:
-            return await store.open(address, pin=file.pin)
+            pin = file.pin or await self._proven(store, address, file)
+            return await store.open(address, pin=pin)
+
+    async def _proven(self, store: Store, address: Address, file: DeliveredFile) -> Pin | None:
+        """The state of a file that came without a pin, once its bytes are the promised ones."""
+        algorithm = next((name for name in file.digests if computable(name)), None)
+        if algorithm is None:
+            return None
+        digested = await store.digest(address, [algorithm])
+        if digested.digests[algorithm] != file.digests[algorithm]:
+            raise Changed(address.uri, f"its {algorithm} is not the one that was promised")
+        return digested.facts.pin
 
     async def _load_files(self) -> tuple[DeliveredFile, ...]:
         address = parse_uri(self.stamp.uri)
@@ -203,9 +231,11 @@ class Delivery:
             )
         return marker
 
-    def _trouble(self, error: StoreError) -> BadDelivery | Unavailable:
-        if isinstance(error, (Absent, Changed)):
+    def _trouble(self, error: StoreError) -> BadDelivery | AccessTrouble | Unavailable:
+        if isinstance(error, (Absent, Changed, Refused)):
             return BadDelivery(self.stamp.uri, "changed", f"not what was verified: {error}")
+        if isinstance(error, LastingTrouble):
+            return AccessTrouble(self.stamp.uri, "access", str(error))
         return Unavailable(self.stamp.uri, "trouble", str(error))
 
 

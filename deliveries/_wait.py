@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from airflow_landmark.markers import Marker
+from airflow_landmark.markers import Interval, Marker
 from airflow_landmark.stores import Address, LastingTrouble, StoreError, open_store
 
 from ._assess import LASTING_LOOKS, Action, Assessment, Terms, assess
@@ -70,6 +70,8 @@ class Outcome:
     :param stamp: of the marker that arrived.
     :param word: the verdict or the kind of trouble that ended it.
     :param text: one sentence for people.
+    :param dataset: what was waited for; empty when that is not known.
+    :param interval: what was waited for; ``None`` when that is not known.
     """
 
     kind: Literal["arrived", "deadline", "failed"]
@@ -77,6 +79,8 @@ class Outcome:
     stamp: Stamp | None = None
     word: str = ""
     text: str = ""
+    dataset: str = ""
+    interval: Interval | None = None
 
 
 async def wait(
@@ -161,15 +165,23 @@ class _Wait:
     def _decided(self) -> Outcome:
         last, reading = self._last, self._last.reading
         if last.action is Action.FIRE and reading is not None and isinstance(reading.found, Marker):
-            return Outcome(
-                "arrived", self._looks, Stamp.of(reading.sighting, reading.found), last.word, last.text
-            )
-        return Outcome("failed", self._looks, None, last.outcome_word, last.text)
+            return self._ended("arrived", last.word, last.text, Stamp.of(reading.sighting, reading.found))
+        return self._ended("failed", last.outcome_word, last.text)
 
     def _late(self) -> Outcome:
         if self._view.looks > self._looks.count:
             self._looks.take(self._view, self._last)
-        return Outcome("deadline", self._looks, None, self._last.word, self._looks.last)
+        return self._ended("deadline", self._last.word, self._looks.last)
+
+    def _ended(
+        self,
+        kind: Literal["arrived", "deadline", "failed"],
+        word: str,
+        text: str,
+        stamp: Stamp | None = None,
+    ) -> Outcome:
+        wanted = self._terms.expectation
+        return Outcome(kind, self._looks, stamp, word, text, wanted.dataset, wanted.interval)
 
 
 async def with_presence(

@@ -208,8 +208,7 @@ class MarkerSensor(BaseSensorOperator):
             raise UnusableEvent(f"{error}; a retry waits anew") from None
         say_looks(self.log, parsed.looks)
         plan = plan_of(self, context)
-        if parsed.stamp is not None:
-            self._compare(parsed.stamp, plan.terms.expectation)
+        self._compare(parsed, plan.terms.expectation)
         return self._conclude(parsed, plan, context)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
@@ -263,11 +262,13 @@ class MarkerSensor(BaseSensorOperator):
             raise raising(outcome.text)
         raise DeliveryRefused(outcome.text, kind=outcome.word, uri=plan.terms.target.text)
 
-    def _compare(self, stamp: Stamp, expectation: Expectation) -> None:
+    def _compare(self, outcome: Outcome, expectation: Expectation) -> None:
         """An event can reach another run than its own, where a database uses trigger ids again."""
-        if (stamp.dataset, stamp.interval) != (expectation.dataset, expectation.interval):
+        if outcome.interval is None:
+            return
+        if (outcome.dataset, outcome.interval) != (expectation.dataset, expectation.interval):
             raise UnusableEvent(
-                f"the event is about {stamp.dataset} for {stamp.interval}, this run expects "
+                f"the event is about {outcome.dataset} for {outcome.interval}, this run expects "
                 f"{expectation.dataset} for {expectation.interval}; a retry waits anew"
             )
 

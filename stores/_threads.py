@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import io
 import math
+import os
 import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
@@ -34,6 +35,7 @@ ResultT = TypeVar("ResultT")
 
 _STUCK: dict[str, set[Calls[Any, Any]]] = {}
 """Mount point to the calls that hang there, whichever store made them: stores come and go, threads stay."""
+os.register_at_fork(after_in_child=_STUCK.clear)
 
 
 class Calls(Generic[ItemT, ResultT]):

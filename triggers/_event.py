@@ -46,6 +46,8 @@ def build_event(outcome: Outcome) -> dict[str, Any]:
             "last": _text(looks.last, _TEXT_CHARS),
         },
     }
+    if outcome.interval is not None:
+        event |= {"dataset": _text(outcome.dataset, 200), "interval": outcome.interval.to_json()}
     if outcome.stamp is not None:
         event |= _stamp_fields(outcome.stamp)
     if outcome.kind != "arrived":
@@ -113,10 +115,20 @@ def parse_event(payload: Any) -> Outcome:
 
 def _parse(payload: Mapping[str, Any]) -> Outcome:
     looks = _parse_looks(payload["looks"])
+    # A wait whose arguments could not be read has nothing to say of what it waited for.
+    dataset, interval = _parse_subject(payload) if "interval" in payload else ("", None)
     if payload["outcome"] == "arrived":
-        return Outcome("arrived", looks, _parse_stamp(payload), "arrived", looks.last)
+        return Outcome("arrived", looks, _parse_stamp(payload), "arrived", looks.last, dataset, interval)
     error = payload["error"]
-    return Outcome(payload["outcome"], looks, None, _parse_text(error, "kind"), _parse_text(error, "text"))
+    word, text = _parse_text(error, "kind"), _parse_text(error, "text")
+    return Outcome(payload["outcome"], looks, None, word, text, dataset, interval)
+
+
+def _parse_subject(payload: Mapping[str, Any]) -> tuple[str, Interval]:
+    if not re.fullmatch(DATASET_PATTERN, payload["dataset"]):
+        raise InvalidEvent("dataset is not a dataset's name")
+    span = payload["interval"]
+    return payload["dataset"], Interval(parse_instant(span["start"]), parse_instant(span["end"]))
 
 
 def _parse_looks(document: Mapping[str, Any]) -> Looks:
@@ -134,18 +146,17 @@ def _parse_looks(document: Mapping[str, Any]) -> Looks:
 
 
 def _parse_stamp(payload: Mapping[str, Any]) -> Stamp:
-    marker, manifest, span = payload["marker"], payload["manifest"], payload["interval"]
+    marker, manifest = payload["marker"], payload["manifest"]
+    dataset, interval = _parse_subject(payload)
     if not _HEX.fullmatch(marker["sha256"]):
         raise InvalidEvent("marker.sha256 must be 64 hex digits")
-    if not re.fullmatch(DATASET_PATTERN, payload["dataset"]):
-        raise InvalidEvent("dataset is not a dataset's name")
     return Stamp(
         uri=_parse_text(marker, "uri"),
         sha256=marker["sha256"],
         size=_parse_whole(marker, "size"),
         pin=Pin.from_json({name: _parse_text(marker, name) for name in marker if name in _PIN_FIELDS}),
-        dataset=payload["dataset"],
-        interval=Interval(parse_instant(span["start"]), parse_instant(span["end"])),
+        dataset=dataset,
+        interval=interval,
         version=_parse_whole(payload, "version", least=1),
         files=_parse_whole(manifest, "files"),
         size_bytes=None if manifest["bytes"] is None else _parse_whole(manifest, "bytes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import errno
 import json
 import re
 import time
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_landmark.deliveries import BadDelivery, Delivery, Stamp, Unavailable, accept, run
+from airflow_landmark.deliveries import AccessTrouble, BadDelivery, Delivery, Stamp, Unavailable, accept, run
 from airflow_landmark.markers import Interval
 from airflow_landmark.stores import Pin
 from airflow_landmark.stores import _local_files as files
@@ -96,7 +97,7 @@ def test_only_what_was_verified_is_opened(accepted: Make, tmp_path: Path) -> Non
     with pytest.raises(BadDelivery):
         delivery.open("a.csv")
     (tmp_path / "a.csv").symlink_to("/etc/passwd")
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadDelivery):
         delivery.open("a.csv")
 
 
@@ -128,6 +129,16 @@ def run_marker_only(accepted: Make, entries: list[Any]) -> Delivery:
         return accepted(files={}, entries=entries)  # type: ignore[no-any-return]
     finally:
         module._Run.check_presence = really  # type: ignore[method-assign]
+
+
+def test_a_loaded_list_opens_only_the_promised_bytes(accepted: Make, tmp_path: Path) -> None:
+    """A file that came without a pin is digested before it is opened: other bytes are refused."""
+    document = {**accepted(files={"a.csv": b"1"}).to_xcom(), "files": None}
+    with Delivery.from_xcom(document).open("a.csv") as file:
+        assert file.read() == b"1"
+    (tmp_path / "a.csv").write_bytes(b"2")
+    with pytest.raises(BadDelivery, match="not the one that was promised"):
+        Delivery.from_xcom(document).open("a.csv")
 
 
 def test_a_loaded_list_is_loaded_once(accepted: Make, entry: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,15 +174,18 @@ def test_a_replaced_marker_is_not_loaded(
         back.files()
 
 
-def test_a_list_that_cannot_be_loaded(accepted: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "error"), [(errno.EIO, Unavailable), (errno.EACCES, AccessTrouble)])
+def test_a_list_that_cannot_be_loaded(
+    accepted: Make, monkeypatch: pytest.MonkeyPatch, number: int, error: type[Exception]
+) -> None:
     """Trouble of the store is no bad delivery."""
     back = Delivery.from_xcom({**accepted().to_xcom(), "files": None})
 
     def look(*_args: Any, **_named: Any) -> Any:
-        raise files.sorted_error(files.Address("file", "", "/in", "m"), OSError(5, "x"))
+        raise files.sorted_error(files.Address("file", "", "/in", "m"), OSError(number, "x"))
 
     monkeypatch.setattr("airflow_landmark.stores._local.look_at", look)
-    with pytest.raises(Unavailable):
+    with pytest.raises(error):
         back.files()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_landmark.deliveries import LASTING_LOOKS, Target, look_once, wait
+from airflow_landmark.deliveries import LASTING_LOOKS, Action, Target, look_once, wait
 from airflow_landmark.markers import Interval, Taken, identity_of_document
 from airflow_landmark.stores import InvalidAddress, LastingTrouble, PassingTrouble, Refused
 
@@ -47,6 +47,12 @@ async def test_neighbours_do_not_matter(look: Any, make_marker: Make) -> None:
         }
     )
     assert found.reading.sighting.address.name == "e.json"
+
+
+async def test_neighbours_do_not_end_the_wait(look: Any, make_marker: Make) -> None:
+    """With ``on_mismatch="fail"`` another day's marker beside the awaited name is still a neighbour."""
+    found = await look({"a.json": make_marker(7, interval=OTHER)}, on_mismatch="fail")
+    assert (found.action, found.word) == (Action.WAIT, "other interval")
 
 
 async def test_a_recall_beside_the_recalled_is_obeyed(look: Any, make_marker: Make) -> None:

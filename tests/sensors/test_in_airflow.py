@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.models.asset import AssetEvent, AssetModel
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
 from airflow.sdk import task as task_of
 from airflow.sdk.bases.operator import ExecutorSafeguard
-from parcels import DATASET, FILES, deliver
+from airflow.utils.session import create_session
+from parcels import DATASET, FILES, START, deliver
+from sqlalchemy import select
 
 from airflow_landmark.sensors import LandmarkRetryPolicy, MarkerSensor
 from airflow_landmark.triggers import MarkerTrigger
@@ -103,6 +106,10 @@ def test_dag_with_waits(
     assert states(run) == {
         "wait": "success", "load": "success", "bad": "failed", "late": "skipped"
     }  # fmt: skip
+    with create_session() as session:
+        asset = session.scalars(select(AssetModel).where(AssetModel.name == "landmark_orders")).one()
+        extra = session.scalars(select(AssetEvent.extra).where(AssetEvent.asset_id == asset.id)).one()
+    assert (extra["dataset"], extra["version"], extra["interval"]["start"]) == (DATASET, 4, START)
     waits = [kwargs["uri"] for kwargs in handed_over]
     assert f"{tmp_path}/2024-05-01/comes/" in waits
     assert {kwargs["interval"] for kwargs in handed_over} == {"2024-05-01T00:00:00Z/2024-05-02T00:00:00Z"}

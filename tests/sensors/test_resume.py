@@ -106,6 +106,15 @@ def test_event_of_another_run_is_refused(tmp_path: Path, event: dict[str, Any]) 
     assert "2024-04-30T00:00:00Z/2024-05-01T00:00:00Z" in str(caught.value)
 
 
+def test_deadline_of_another_run_is_refused(tmp_path: Path) -> None:
+    """An event without a marker tells what was waited for, too: another run's does not end this one."""
+    other_run = (DAY_BEFORE["start"], DAY_BEFORE["end"])
+    payload = fired(deferral_of(sensor_of(tmp_path, interval=other_run, timeout=0.2)))
+    assert payload["outcome"] == "deadline"
+    with pytest.raises(UnusableEvent, match="a retry waits anew"):
+        resume(tmp_path, payload)
+
+
 def test_event_of_another_dataset_is_refused(tmp_path: Path, event: dict[str, Any]) -> None:
     """An event of another dataset is not this task's either."""
     with pytest.raises(UnusableEvent, match="returns"):

@@ -19,6 +19,7 @@ from airflow_landmark.markers import Interval, Taken
 from airflow_landmark.sensors import LandmarkRetryPolicy, MarkerSensor
 
 FIRST = datetime(2024, 5, 1, tzinfo=timezone.utc)
+NEXT = FIRST + timedelta(days=1)
 WAIT: dict[str, Any] = {"task_id": "wait", "uri": "/in/{{ ds }}/_delivery.json", "dataset": DATASET}
 
 
@@ -131,3 +132,27 @@ def test_sensor_can_be_copied(tmp_path: Path) -> None:
     copied = copy.deepcopy(dag).get_task("wait")
     assert copied.prepare_for_execution().execute(context_of())["version"] == 1
     assert dag.partial_subset("wait").get_task("wait").uri == f"{tmp_path}/"
+
+
+@pytest.mark.parametrize(
+    "given", [Interval(FIRST, FIRST + timedelta(days=1)), (FIRST, FIRST + timedelta(days=1))]
+)
+def test_mapped_arguments_are_converted(given: Any) -> None:
+    """Paths and intervals may be objects where they are mapped over, too."""
+    with DAG("orders", schedule=None) as dag:
+        MarkerSensor.partial(task_id="wait", dataset=DATASET, uri=Path("/in/a.json")).expand(interval=[given])
+    assert round_trip(dag).get_task("wait").is_mapped
+    element = dag.get_task("wait").unmap({"interval": given})
+    assert element.uri == "/in/a.json"
+    assert all(isinstance(instant, str) for instant in element.interval)
+
+
+@pytest.mark.parametrize(
+    "element", [{"uri": "relative"}, {"uri": ["/in/a"]}, {"uri": "/in/a", "verify": "x"}]
+)
+def test_mapped_arguments_are_checked_when_an_element_starts(element: dict[str, Any]) -> None:
+    """Airflow makes the sensors of a mapped task when they start: what cannot work fails before any wait."""
+    with DAG("orders", schedule=None) as dag:
+        MarkerSensor.partial(task_id="wait", dataset=DATASET).expand_kwargs([element])
+    with pytest.raises((ValueError, TypeError), match=r"absolute|one text|verify must be"):
+        dag.get_task("wait").unmap(element)

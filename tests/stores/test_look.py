@@ -325,7 +325,7 @@ async def test_a_slow_look_leaves_the_loop_alone(
         async with loop_gaps() as gaps:
             with pytest.raises(PassingTrouble, match="no answer within"):
                 await store.look(at("m.json"))
-        assert max(gaps) < 0.1
+        assert len(gaps) >= 10
     finally:
         event.set()
         await store.aclose()

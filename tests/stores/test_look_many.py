@@ -145,7 +145,7 @@ async def test_hanging_looks_spare_the_others(
         (tmp_path / f"{number}.json").write_bytes(b"x")
     store = await LocalStore(look_seconds=0.3).start()
     wanted = {at(f"{n}.json"): None for n in range(60)}
-    for limit in (2.0, 0.3):
+    for limit in (4.0, 0.3):
         began = time.monotonic()
         found = await store.look_many(wanted)
         assert time.monotonic() - began < limit
@@ -165,7 +165,7 @@ async def test_hanging_folders_are_not_listed_one_after_another(
     }
     began = time.monotonic()
     found = await store.look_many(wanted)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 3.0
     assert all(isinstance(look, PassingTrouble) for look in found.values())
     assert len(found) == 160
 
@@ -178,7 +178,7 @@ async def test_five_thousand_looks_leave_the_loop_alone(
     async with loop_gaps() as gaps:
         found = await store.look_many(wanted)
     assert len(found) == 5000
-    assert max(gaps) < 0.2
+    assert max(gaps) < 0.5
 
 
 async def test_absent_and_unreadable_differ(store: LocalStore, at: At) -> None:

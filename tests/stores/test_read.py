@@ -179,4 +179,4 @@ async def test_reading_leaves_the_loop_alone(
     (tmp_path / "f").write_bytes(b"x" * (20 << 20))
     async with loop_gaps() as gaps:
         assert len(await read(store, at("f"))) == 20 << 20
-    assert max(gaps) < 0.1
+    assert max(gaps) < 0.5

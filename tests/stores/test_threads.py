@@ -105,7 +105,8 @@ async def test_most_of_sixty_looks_hang_and_the_rest_answer(
         results = await threads.each(lambda n: release.wait() if n in hanging else "seen", range(60))
     assert {n for n, result in results.items() if result == "seen"} == set(range(60)) - hanging
     assert all(isinstance(results[n], PassingTrouble) for n in hanging)
-    assert max(gaps) < 0.1
+    assert max(gaps) < 0.5
+    assert len(gaps) >= 20
 
 
 async def test_a_dead_mount_takes_a_bounded_number_of_threads(release: threading.Event, mount: str) -> None:
