@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 ROOMS = [path.parent.name for path in Path(__file__).parents[1].glob("*/py.typed")]
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="landmark-tests-"))
+EMPTY_DB = AIRFLOW_HOME / "empty.db"
 
 
 def _isolate_airflow() -> None:
@@ -45,6 +48,11 @@ settings.load_profile("repeatable" if os.environ.get("CI") else "here")
 def pytest_unconfigure() -> None:
     """Remove the tests' Airflow home."""
     shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name compressed bytes the same in every process: they hold the time of their making."""
+    return "gzip" if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +81,16 @@ def airflow_db() -> Path:
 
     initdb()
     DagBundlesManager().sync_bundles_to_db()
-    return AIRFLOW_HOME / "airflow.db"
+    path = AIRFLOW_HOME / "airflow.db"
+    with closing(sqlite3.connect(path)) as made, closing(sqlite3.connect(EMPTY_DB)) as kept:
+        made.backup(kept)  # a plain copy of the file would miss what lies in its write-ahead log
+    return path
+
+
+@pytest.fixture(scope="session")
+def empty_db(airflow_db: Path) -> Path:
+    """Return the file of a metadata database that nobody has written to."""
+    return EMPTY_DB
 
 
 @pytest.fixture
