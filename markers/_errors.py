@@ -6,6 +6,7 @@
     +-- UnreadableMarker     bytes that are not a valid marker
     +-- InvalidInterval      text or instants that are not an interval
     +-- InvalidExpectation   a wait that could never be met
+    +-- InvalidDeclaration   what a Dag declares of a foreign format is missing or cannot be
     +-- UnsafePath           a path that leaves, or could leave, the delivery's folder
 """
 
@@ -15,7 +16,14 @@ from collections.abc import Sequence
 
 from ._problems import Problem
 
-__all__ = ["InvalidExpectation", "InvalidInterval", "MarkerError", "UnreadableMarker", "UnsafePath"]
+__all__ = [
+    "InvalidDeclaration",
+    "InvalidExpectation",
+    "InvalidInterval",
+    "MarkerError",
+    "UnreadableMarker",
+    "UnsafePath",
+]
 
 
 class MarkerError(ValueError):
@@ -39,6 +47,12 @@ class UnreadableMarker(MarkerError):
         more = f" (and {total - 1} more)" if total > 1 else ""
         super().__init__(f"not a valid marker ({size} bytes): {self.problems[0].text}{more}")
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether it only lacks what may still come, such as a second document."""
+        kinds = {problem.kind for problem in self.problems}
+        return kinds == {"incomplete"} and self.total == len(self.problems)
+
 
 class InvalidInterval(MarkerError):
     """Raised when a text or a pair of instants is not an interval."""
@@ -46,6 +60,10 @@ class InvalidInterval(MarkerError):
 
 class InvalidExpectation(MarkerError):
     """Raised when a dataset, interval or least version could never be met by a valid marker."""
+
+
+class InvalidDeclaration(MarkerError):
+    """Raised when a foreign format's declaration lacks something, or holds what cannot be meant."""
 
 
 class UnsafePath(MarkerError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from ._errors import InvalidInterval
 from ._interval import parse_instant
-from ._json import MAX_NUMBER, RefusedNumber, members_of
+from ._json import MAX_NUMBER, RefusedNumber, load_json, members_of
 from ._problems import show
 from ._report import Report, below
 
@@ -46,6 +46,15 @@ class Fields:
             found = show(value)
             report.add("wrong type", place=place or "document", expected="an object", found=found)
         return None
+
+    @classmethod
+    def load(cls, data: bytes, *, report: Report) -> Fields | None:
+        """The fields of a JSON document, which must be the first that the report is on."""
+        document = load_json(data, report=report)
+        # A repeated key or a refused number leaves a document that can still be looked through.
+        if document is None and report.total:
+            return None
+        return cls.of(document, place="", report=report)
 
     def check_keys(self, *, required: AbstractSet[str], known: AbstractSet[str]) -> None:
         """Report keys that are missing and keys that nobody knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
@@ -90,7 +91,7 @@ class Interval:
                 f"{_quote(text)} is a day without a time zone: name one, such as Europe/Berlin"
             )
         try:
-            zone, day = ZoneInfo(zone_name), date.fromisoformat(text)
+            zone, day = _zone(zone_name), date.fromisoformat(text)
         except (ValueError, OSError, KeyError):
             raise InvalidInterval(f"no day {_quote(text)} in a time zone {_quote(zone_name)}") from None
         if day == date.max:
@@ -104,6 +105,13 @@ class Interval:
 
     def __str__(self) -> str:
         return f"{format_instant(self.start)}/{format_instant(self.end)}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _zone(name: str) -> ZoneInfo:
+    # ZoneInfo itself keeps the last eight: a zone that was checked before must not be read from disk again
+    # by whoever must not block.
+    return ZoneInfo(name)
 
 
 def _to_utc(name: str, value: datetime) -> datetime:

@@ -31,6 +31,12 @@ class FileEntry:
     :param media_type: such as ``text/csv``; decides how rows are counted.
     :param content_encoding: such as ``gzip``.
     :param url: full address, only in formats whose entries are not relative paths.
+    :param trailer_rows: records after the data, such as a line with their count.
+    :param delimiter: between the fields of delimited text, one ASCII character; ``None`` leaves it to media
+        type and name.
+    :param decimal: the mark before the decimals of numbers in delimited text: ``.`` or ``,``.
+    :param column_sums: column, by its name or its number from 1, to the exact sum of its numbers, as plain
+        decimal text with a point; empty when the format does not tell.
     """
 
     path: str
@@ -41,6 +47,10 @@ class FileEntry:
     media_type: str | None = None
     content_encoding: str | None = None
     url: str | None = None
+    trailer_rows: int = 0
+    delimiter: str | None = None
+    decimal: str = "."
+    column_sums: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ._manifest import Manifest
 from ._marker import SPEC, STATUSES, Marker
 from ._report import Report
 
-__all__ = ["read_marker"]
+__all__ = ["read_document", "read_marker"]
 
 _REQUIRED = frozenset({"spec", "dataset", "interval", "version", "files"})
 _KNOWN = _REQUIRED | {"status", "created_at", "producer", "totals", "extensions"}
@@ -49,13 +49,14 @@ def read_marker(data: bytes, *, name: str | None = None) -> Marker:
     document = load_json(data, report=report)
     # A repeated key or a refused number leaves a document that can still be looked through.
     searchable = document is not None or not report.total
-    marker = _read(document, identity=identity, name=name, report=report) if searchable else None
+    marker = read_document(document, identity=identity, name=name, report=report) if searchable else None
     if marker is None or report.total:
         raise UnreadableMarker(report.problems, total=report.total, identity=identity, size=len(data))
     return marker
 
 
-def _read(document: Any, *, identity: str, name: str | None, report: Report) -> Marker | None:
+def read_document(document: Any, *, identity: str, name: str | None, report: Report) -> Marker | None:
+    """The marker that a parsed document is; of no use when the report has grown."""
     top = Fields.of(document, place="", report=report)
     if top is None:
         return None

@@ -28,7 +28,7 @@ from airflow_landmark.markers import (
 )
 def test_landmark_needs_the_marker_only(uri: str, name: str) -> None:
     """Our own format needs one document, the marker itself, whatever lies beside it."""
-    assert list(LANDMARK.documents(uri, ["a.csv", "b.csv"])) == [name]
+    assert list(LANDMARK.documents(uri, ["a.csv", "b.csv"], {})) == [name]
     assert LANDMARK.name == "landmark"
 
 

@@ -33,7 +33,7 @@ BASE: dict[str, Any] = {
     "version": 1,
     "files": [{"path": "a.csv", "size": 3, "digests": SHA256, "rows": 2}],
 }
-ABSENT = object()
+ABSENT: Any = type("Absent", (), {"__repr__": lambda _self: "absent"})()
 
 
 def with_changes(changes: dict[str, Any]) -> dict[str, Any]:
