@@ -1,6 +1,7 @@
 """Deliveries: waiting for them, verifying them, writing them. Nothing here needs Airflow."""
 
 from ._accept import Acceptance, Accepted, OnReplaced, accept
+from ._access import Way, reach
 from ._assess import (
     LASTING_LOOKS,
     UNREADABLE_LOOKS,
@@ -17,6 +18,7 @@ from ._assess import (
 from ._check import check
 from ._checked import Check
 from ._clock import Clock, as_seconds
+from ._convert import convert
 from ._delivery import DeliveredFile, Delivery
 from ._errors import (
     AccessTrouble,
@@ -33,7 +35,7 @@ from ._report import UNDECIDED, Progress, Report
 from ._rows import NotCounted, RowCounter, row_counter
 from ._run import run
 from ._stamp import Stamp
-from ._target import Reading, State, Target
+from ._target import Form, Reading, State, Target
 from ._verify import OnUnexpected, verify
 from ._wait import Looks, Outcome, look_once, wait
 from ._write import Announced, Announcement, announce
@@ -57,6 +59,7 @@ __all__ = [
     "DeliveredFile",
     "Delivery",
     "DeliveryError",
+    "Form",
     "Ledger",
     "Level",
     "Looks",
@@ -77,14 +80,17 @@ __all__ = [
     "Target",
     "Terms",
     "Unavailable",
+    "Way",
     "accept",
     "announce",
     "as_seconds",
     "assess",
     "best_reading",
     "check",
+    "convert",
     "look_at",
     "look_once",
+    "reach",
     "row_counter",
     "run",
     "verify",

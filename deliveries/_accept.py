@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import anyio
 
 from airflow_landmark.markers import Marker, UnreadableMarker, Verdict, VerdictKind
-from airflow_landmark.stores import LastingTrouble, Store, StoreError, open_store
+from airflow_landmark.stores import Address, InvalidAccess, LastingTrouble, Store, StoreError, open_store
 
+from ._access import reached
 from ._assess import Terms, best_reading
 from ._delivery import Delivery
 from ._errors import AccessTrouble, BadDelivery, DeliveryError, Unavailable
@@ -81,7 +82,7 @@ async def accept(
     run = _Run(terms, acceptance, stamp, tell, progress)
     try:
         with anyio.fail_after(acceptance.seconds):
-            async with open_store(terms.target.address) as store:
+            async with open_store(await run.reach()) as store:
                 return await run.accepted(store)
     except TimeoutError:
         raise Unavailable(terms.target.text, "no time left", run.where_time_went()) from None
@@ -114,14 +115,27 @@ class _Run:
         at = f", at {files}" if files else ""
         return f"time ran out after {self._acceptance.seconds:g} s while {self._busy}{at}"
 
+    async def reach(self) -> Address:
+        """Where the marker lies, with the access to it."""
+        terms = self._terms
+        self._terms = replace(terms, target=await reached(terms.target, terms.way))
+        return self._terms.target.address
+
     async def accepted(self, store: Store) -> Accepted:
         """The delivery; a newer one that comes meanwhile is taken instead where that is allowed."""
         for _ in range(_MAX_REPLACED):
             reading, marker, verdict = await self._read(store)
             report = await self._verified(store, reading, marker)
-            if await still_there(store, reading):
+            if await still_there(store, reading, self._terms.target.form):
                 stamp = Stamp.of(reading.sighting, marker)
-                delivery = Delivery.of(stamp, marker, report.facts, level=self._terms.verify)
+                delivery = Delivery.of(
+                    stamp,
+                    marker,
+                    report.facts,
+                    level=self._terms.verify,
+                    way=self._terms.way,
+                    form=self._terms.target.form,
+                )
                 return Accepted(delivery, report, verdict.kind is VerdictKind.ALREADY_TAKEN)
             self._stamp = Stamp.of(reading.sighting, marker)
         raise Unavailable(self._terms.target.text, "replaced", "the marker is replaced again and again")
@@ -149,10 +163,9 @@ class _Run:
             return BadDelivery(self._terms.target.text, "gone", f"the marker is gone: {state.reason}")
         reading, verdict = best_reading(state, self._terms)
         if verdict.kind is VerdictKind.UNREADABLE and isinstance(reading.found, UnreadableMarker):
-            text = f"unreadable: {reading.found}"
-            return BadDelivery(
-                reading.sighting.address.uri, "unreadable", text, problems=reading.found.problems
-            )
+            kind = "incomplete" if reading.found.incomplete else "unreadable"
+            text = f"{kind}: {reading.found}"
+            return BadDelivery(reading.sighting.address.uri, kind, text, problems=reading.found.problems)
         return None
 
     def _judged(self, reading: Reading, verdict: Verdict) -> tuple[Reading, Marker, Verdict]:
@@ -185,6 +198,7 @@ class _Run:
             marker,
             level=self._terms.verify,
             on_unexpected=self._acceptance.on_unexpected,
+            documents=reading.documents,
             progress=self._note_progress,
             in_progress=self._in_progress,
         )
@@ -209,6 +223,8 @@ class _Run:
 
 
 def _sorted(terms: Terms, error: StoreError) -> AccessTrouble | Unavailable:
+    if isinstance(error, InvalidAccess):
+        return AccessTrouble(terms.target.text, "configuration", str(error))
     if isinstance(error, LastingTrouble):
         return AccessTrouble(terms.target.text, "access", error.reason)
     return Unavailable(terms.target.text, "trouble", error.reason)

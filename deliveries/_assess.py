@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Literal, get_args
 
-from airflow_landmark.markers import Expectation, Marker, Taken, Verdict, VerdictKind, judge, show
+from airflow_landmark.markers import (
+    Expectation,
+    Marker,
+    Taken,
+    UnreadableMarker,
+    Verdict,
+    VerdictKind,
+    judge,
+    show,
+)
 from airflow_landmark.stores import LastingTrouble
 
+from ._access import Way
 from ._target import Reading, State, Target
 
 __all__ = [
@@ -63,6 +73,7 @@ class Terms:
     :param on_taken: ``"accept"``, ``"skip"`` or ``"fail"`` when this very delivery was taken before.
     :param taken: what the ledger holds.
     :param unreadable_looks: looks at the same unreadable bytes until the wait fails.
+    :param way: how the store is reached, where the target does not say it.
     """
 
     target: Target
@@ -75,6 +86,7 @@ class Terms:
     on_taken: OnTaken = "accept"
     taken: Taken | None = None
     unreadable_looks: int = UNREADABLE_LOOKS
+    way: Way = field(default_factory=Way)
 
     def check(self) -> None:
         """Refuse values that no wait can mean.
@@ -92,6 +104,7 @@ class Terms:
             )
         if type(self.unreadable_looks) is not int or self.unreadable_looks < 1:
             raise ValueError(f"unreadable_looks must be at least 1, not {show(self.unreadable_looks)}")
+        self.way.check(self.target.address.scheme)
 
 
 class Action(Enum):
@@ -138,6 +151,8 @@ def assess(state: State, terms: Terms, *, looks_alike: int) -> Assessment:
         return Assessment(Action.WAIT, "absent", f"{terms.target.text}: {state.reason}")
     reading, verdict = best_reading(state, terms)
     text = f"{reading.sighting.address}: {verdict.text}"
+    if isinstance(reading.found, UnreadableMarker) and reading.found.incomplete:
+        return Assessment(Action.WAIT, "incomplete", text, reading)
     return Assessment(_action(verdict, terms, looks_alike), str(verdict.kind), text, reading)
 
 
@@ -151,7 +166,7 @@ def best_reading(state: State, terms: Terms) -> tuple[Reading, Verdict]:
     if not ours:
         return min(judged, key=lambda pair: _TELLING.index(pair[1].kind))
     best, verdict = max(ours, key=lambda pair: _version(pair[0]))
-    rivals = {r.sighting.sha256 for r, _ in ours if _version(r) == _version(best)}
+    rivals = {r.found.identity for r, _ in ours if _version(r) == _version(best)}
     if len(rivals) > 1:
         return best, Verdict(
             VerdictKind.REUSED_VERSION,

@@ -15,20 +15,20 @@ from airflow_landmark.markers import (
     judge,
 )
 from airflow_landmark.stores import (
-    Address,
+    Access,
     Changed,
     Refused,
     Store,
     StoreError,
     open_store,
-    parse_uri,
 )
 
+from ._access import Way, reached
 from ._assess import Level
 from ._checked import Check
 from ._look import look_at, still_there
 from ._report import Progress, Report
-from ._target import Reading, State, Target
+from ._target import Form, Reading, State, Target
 from ._verify import OnUnexpected, verify
 
 __all__ = ["check"]
@@ -50,6 +50,9 @@ async def check(
     level: Level = "digests",
     on_unexpected: OnUnexpected = "ignore",
     progress: Callable[[Progress], None] | None = None,
+    way: Way | None = None,
+    access: Access | None = None,
+    form: Form | None = None,
 ) -> Check:
     """Whether the delivery that lies there now holds what its marker promises, and is the expected one.
 
@@ -60,27 +63,32 @@ async def check(
     :param level: how much is proven: ``"marker"``, ``"files"``, ``"digests"``, ``"rows"``.
     :param on_unexpected: what files that the manifest does not list are.
     :param progress: is called as files are verified.
+    :param way: how the store is reached, by name; ``None`` for the environment's settings.
+    :param access: how it is reached, in place of ``way``.
+    :param form: in which format the marker is written; ``None`` for the project's own.
     :raises InvalidAddress: when the URI names no place.
     :raises InvalidExpectation: when no marker could meet the expectation.
     """
-    address = parse_uri(uri)
-    here = Check(address.uri, level, "unknown", "trouble", "")
+    target = Target.of(uri, access=access, form=form)
+    here = Check(target.address.uri, level, "unknown", "trouble", "")
     try:
-        async with open_store(address) as store:
-            found, reading = await _look(here, store, address)
+        target = await reached(target, way or Way())
+        async with open_store(target.address) as store:
+            found, reading = await _look(here, store, target)
             if reading is None:
                 return found
             found = _judge(found, dataset=dataset, interval=interval, min_version=min_version)
             if found.answer == "no":
                 return found
-            return await _verify(found, store, reading, on_unexpected, progress)
+            return await _verify(
+                found, store, reading, form=target.form, on_unexpected=on_unexpected, progress=progress
+            )
     except StoreError as error:
         return _troubled(here, error)
 
 
-async def _look(here: Check, store: Store, address: Address) -> tuple[Check, Reading | None]:
+async def _look(here: Check, store: Store, target: Target) -> tuple[Check, Reading | None]:
     """The check with its marker, and the reading when that is a valid one."""
-    target = Target(address)
     state = (await look_at(store, {target: State()}))[target]
     if state.trouble is not None:
         return _troubled(here, state.trouble), None
@@ -129,6 +137,8 @@ async def _verify(
     seen: Check,
     store: Store,
     reading: Reading,
+    *,
+    form: Form,
     on_unexpected: OnUnexpected,
     progress: Callable[[Progress], None] | None,
 ) -> Check:
@@ -142,10 +152,11 @@ async def _verify(
             marker,
             level=seen.level,
             on_unexpected=on_unexpected,
+            documents=reading.documents,
             progress=progress,
             recheck_seconds=(),
         )
-        if not await still_there(store, reading):
+        if not await still_there(store, reading, form):
             raise Changed(seen.uri, "the marker was replaced or removed while the files were verified")
     except StoreError as error:
         return _troubled(seen, error)

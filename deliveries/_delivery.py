@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -14,17 +12,17 @@ from airflow_landmark.markers import (
     FileEntry,
     Interval,
     Marker,
-    UnreadableMarker,
     check_path,
     parse_instant,
-    read_marker,
     show,
 )
 from airflow_landmark.stores import (
     Absent,
+    Access,
     Address,
     Changed,
     Facts,
+    InvalidAccess,
     LastingTrouble,
     Pin,
     Refused,
@@ -35,9 +33,12 @@ from airflow_landmark.stores import (
     parse_uri,
 )
 
+from ._access import Way, reach
 from ._errors import AccessTrouble, BadDelivery, Unavailable
+from ._look import look_at
 from ._run import run
 from ._stamp import Stamp
+from ._target import Form, State, Target
 
 __all__ = ["MAX_DOCUMENT_BYTES", "DeliveredFile", "Delivery"]
 
@@ -78,29 +79,54 @@ class DeliveredFile:
         }
 
 
+class _Kept:
+    """The access that was looked up for a delivery. It holds secrets: copies and pickles are empty."""
+
+    __slots__ = ("access",)
+
+    def __init__(self) -> None:
+        self.access: Access | None = None
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """A delivery that was judged and verified.
 
     :param stamp: what was accepted.
     :param level: how much was verified: ``"marker"``, ``"files"``, ``"digests"`` or ``"rows"``.
+    :param way: how its store is reached.
+    :param form: in which format the marker is written.
     """
 
     stamp: Stamp
     level: str
     _files: tuple[DeliveredFile, ...] | None = field(default=None, repr=False)
+    way: Way = field(default_factory=Way)
+    form: Form = field(default_factory=Form)
+    _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @classmethod
-    def of(cls, stamp: Stamp, marker: Marker, facts: Mapping[str, Facts], *, level: str) -> Delivery:
+    def of(
+        cls,
+        stamp: Stamp,
+        marker: Marker,
+        facts: Mapping[str, Facts],
+        *,
+        level: str,
+        way: Way | None = None,
+        form: Form | None = None,
+    ) -> Delivery:
         """The delivery of a marker whose files were verified.
 
         :param facts: path to what was verified; a file without facts gets no pin.
+        :param way: how its store is reached; ``None`` for the environment's settings.
+        :param form: in which format the marker is written; ``None`` for the project's own.
         """
-        files = tuple(
-            _delivered(stamp, entry, facts[entry.path].pin if entry.path in facts else None)
-            for entry in marker.manifest.files
-        )
-        return cls(stamp, level, files)
+        pins = {path: known.pin for path, known in facts.items()}
+        return cls(stamp, level, _delivered(stamp, marker, pins), way or Way(), form or Form())
 
     @property
     def dataset(self) -> str:
@@ -146,6 +172,11 @@ class Delivery:
             "manifest": {"files": stamp.files, "bytes": stamp.size_bytes, "rows": stamp.rows},
             "files": None if self._files is None else [file.to_json() for file in self._files],
         }
+        access = self.way.to_json()
+        if access is not None:
+            document["access"] = access
+        if self.form.foreign:
+            document["format"] = self.form.to_json()
         if len(json.dumps(document)) > MAX_DOCUMENT_BYTES:
             document["files"] = None
         return document
@@ -159,7 +190,13 @@ class Delivery:
         if not isinstance(document, Mapping) or document.get("landmark_delivery") != _FORMAT:
             raise ValueError(f"not a delivery document of format {_FORMAT}: pass on what the sensor returned")
         try:
-            return cls(_stamp(document), _text(document["verified"]), _files(document["files"]))
+            return cls(
+                _stamp(document),
+                _text(document["verified"]),
+                _files(document["files"]),
+                Way.from_json(document.get("access")),
+                _form(document.get("format")),
+            )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             found = show(repr(error), limit=200)
             raise ValueError(f"not a complete delivery document: {found} is wrong or missing") from None
@@ -194,11 +231,23 @@ class Delivery:
         except StoreError as error:
             raise self._trouble(error) from None
 
+    async def _marker(self) -> Address:
+        """Where the marker lies, with the access to it: looked up once, not for every file."""
+        if self._kept.access is None:
+            way = self.way
+            self._kept.access = await reach(self.stamp.uri, conn_id=way.conn_id, options=way.options)
+        return parse_uri(self.stamp.uri, access=self._kept.access)
+
     async def _open(self, file: DeliveredFile) -> BinaryIO:
-        address = parse_uri(self.stamp.uri).at(file.path)
+        address = self._place(await self._marker(), file)
         async with open_store(address) as store:
             pin = file.pin or await self._proven(store, address, file)
             return await store.open(address, pin=pin)
+
+    def _place(self, marker: Address, file: DeliveredFile) -> Address:
+        """Where the file lies: in the marker's folder, or where a format of full addresses says."""
+        place = marker.at(file.path)
+        return place if place.uri == file.uri else parse_uri(file.uri, access=marker.access)
 
     async def _proven(self, store: Store, address: Address, file: DeliveredFile) -> Pin | None:
         """The state of a file that came without a pin, once its bytes are the promised ones."""
@@ -211,20 +260,20 @@ class Delivery:
         return digested.facts.pin
 
     async def _load_files(self) -> tuple[DeliveredFile, ...]:
-        address = parse_uri(self.stamp.uri)
         try:
+            address = await self._marker()
             async with open_store(address) as store:
-                marker = await self._load_marker(store)
+                marker = await self._load_marker(store, address)
         except StoreError as error:
             raise self._trouble(error) from None
-        return tuple(_delivered(self.stamp, entry, None) for entry in marker.manifest.files)
+        return _delivered(self.stamp, marker, {})
 
-    async def _load_marker(self, store: Store) -> Marker:
-        address = parse_uri(self.stamp.uri)
-        look = await store.look(address)
-        marker: Marker | None = None
-        with suppress(UnreadableMarker):
-            marker = read_marker(look.data or b"", name=address.name)
+    async def _load_marker(self, store: Store, address: Address) -> Marker:
+        target = Target(address, form=self.form)
+        state = (await look_at(store, {target: State()}))[target]
+        if state.trouble is not None:
+            raise state.trouble
+        marker = next((r.found for r in state.readings if isinstance(r.found, Marker)), None)
         if marker is None or marker.identity != self.stamp.sha256:
             raise BadDelivery(
                 self.stamp.uri, "replaced", "the marker is not the one any more that was accepted"
@@ -235,13 +284,23 @@ class Delivery:
         if isinstance(error, (Absent, Changed, Refused)):
             return BadDelivery(self.stamp.uri, "changed", f"not what was verified: {error}")
         if isinstance(error, LastingTrouble):
-            return AccessTrouble(self.stamp.uri, "access", str(error))
+            kind = "configuration" if isinstance(error, InvalidAccess) else "access"
+            return AccessTrouble(self.stamp.uri, kind, str(error))
         return Unavailable(self.stamp.uri, "trouble", str(error))
 
 
-def _delivered(stamp: Stamp, entry: FileEntry, pin: Pin | None) -> DeliveredFile:
-    uri = entry.url or re.sub(r"[^/]*$", "", stamp.uri) + entry.path
-    return DeliveredFile(entry.path, uri, entry.size, entry.digests, entry.rows, pin)
+def _delivered(stamp: Stamp, marker: Marker, pins: Mapping[str, Pin]) -> tuple[DeliveredFile, ...]:
+    place = parse_uri(stamp.uri)
+
+    def delivered(entry: FileEntry) -> DeliveredFile:
+        uri = entry.url or place.at(entry.path).uri
+        return DeliveredFile(entry.path, uri, entry.size, entry.digests, entry.rows, pins.get(entry.path))
+
+    return tuple(delivered(entry) for entry in marker.manifest.files)
+
+
+def _form(document: Mapping[str, Any] | None) -> Form:
+    return Form() if document is None else Form.of(_text(document["name"]), document["declared"])
 
 
 def _stamp(document: Mapping[str, Any]) -> Stamp:

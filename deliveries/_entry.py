@@ -10,7 +10,7 @@ from typing import Any
 from airflow_landmark.markers import UnreadableMarker
 from airflow_landmark.stores import Changed, PassingTrouble
 
-from ._clock import Clock
+from ._clock import Signal
 from ._presence import Presence
 from ._target import State, Target
 
@@ -42,19 +42,19 @@ class Entry:
         self.looked_at: datetime | None = None
         self.looked = float("-inf")
         self.due = due
-        self.subscriptions: set[Subscription] = set()
+        self.subscriptions: list[Subscription] = []  # mostly one: a set would be larger
         self._poll_interval: float | None = None
         self._troubles = 0
-        self._presence: dict[tuple[str, int], asyncio.Task[Presence]] = {}
+        self._presence: dict[tuple[str, int], asyncio.Task[Presence]] | None = None
 
     def join(self, subscription: Subscription) -> None:
         """Serve one more wait."""
-        self.subscriptions.add(subscription)
+        self.subscriptions.append(subscription)
         self._poll_interval = None
 
     def leave(self, subscription: Subscription) -> None:
         """Serve one wait less."""
-        self.subscriptions.discard(subscription)
+        self.subscriptions.remove(subscription)
         self._poll_interval = None
 
     @property
@@ -78,23 +78,31 @@ class Entry:
             return True
         return self._troubles == 0 and now >= self.looked + 0.75 * self.poll_interval
 
-    def take(self, state: State, *, clock: Clock, base: float) -> None:
-        """Keep what a look found, decide when to look again, and wake the waits that it concerns.
+    def welcomes_look(self, now: float) -> bool:
+        """Whether a look that costs nothing may serve this target in place of its next one.
 
+        From half the interval on, so that waits that were started one after another soon share their
+        looks.
+        """
+        return self._troubles == 0 and now >= self.looked + 0.5 * self.poll_interval
+
+    def take(self, state: State, *, at: datetime, now: float, base: float) -> list[Subscription]:
+        """Keep what a look found, and decide when to look again; returns the waits that it concerns.
+
+        :param at: the instant of the look.
+        :param now: the same on the monotonic clock.
         :param base: when this look was due, on the monotonic clock.
         """
         same = self.looks > 0 and state.same_as(self.state)
         self.state = state
         self.looks += 1
         self.looks_alike = self.looks_alike + 1 if same else 1
-        self.looked_at, self.looked = clock.now(), clock.monotonic()
+        self.looked_at, self.looked = at, now
         self.due = max(base + self.poll_interval, self.looked + self._pause(state))
         unstable = state.trouble is not None or any(
             isinstance(r.found, UnreadableMarker) for r in state.readings
         )
-        for subscription in self.subscriptions:
-            if not same or unstable or subscription.every_look or subscription.unserved:
-                subscription.wake.set()
+        return [s for s in self.subscriptions if not same or unstable or s.every_look or s.unserved]
 
     def _pause(self, state: State) -> float:
         """Seconds to leave the store alone: doubled with each trouble in a row, or what it asked for."""
@@ -114,18 +122,19 @@ class Entry:
     async def presence(self, sha256: str, check: Callable[[], Coroutine[Any, Any, Presence]]) -> Presence:
         """The files of a marker, checked once for all waits that ask after the same look."""
         key = (sha256, self.looks)
-        task = self._presence.get(key)
+        checks = self._presence or {}
+        task = checks.get(key)
         if task is None:
-            self._presence = {k: t for k, t in self._presence.items() if k[1] == self.looks}
+            self._presence = {k: t for k, t in checks.items() if k[1] == self.looks}
             task = self._presence[key] = asyncio.ensure_future(check())
             task.add_done_callback(_retrieve)
         return await asyncio.shield(task)
 
     def drop_tasks(self) -> None:
         """End checks that nobody waits for any more."""
-        for task in self._presence.values():
+        for task in (self._presence or {}).values():
             task.cancel()
-        self._presence.clear()
+        self._presence = None
 
 
 def _retrieve(task: asyncio.Task[Presence]) -> None:
@@ -146,7 +155,7 @@ class Subscription:
         self.entry = entry
         self.poll_interval = poll_interval
         self.every_look = False
-        self.wake = asyncio.Event()
+        self.wake = Signal()
         self._before = entry.looks - 1 if fresh else entry.looks
         if fresh:
             self.wake.set()

@@ -53,7 +53,10 @@ class Unavailable(DeliveryError):
 
 
 class AccessTrouble(DeliveryError):
-    """Raised when the store refuses for good: missing rights, a wrong place."""
+    """Raised when the store refuses for good: missing rights, a wrong place.
+
+    Its kind is ``"configuration"`` when connection or options cannot reach a store, whatever lies there.
+    """
 
 
 class CannotDeliver(DeliveryError):

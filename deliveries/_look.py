@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from anyio import to_thread
 
@@ -18,8 +18,9 @@ from airflow_landmark.stores import (
     StoreError,
 )
 
+from ._foreign import look_at_tail, read_foreign
 from ._parallel import each
-from ._target import Reading, State, Target
+from ._target import Form, Reading, State, Target
 
 __all__ = ["look_at", "still_there"]
 
@@ -29,35 +30,56 @@ _PARSE_HERE_BYTES = 16 * 1024
 """Larger documents are parsed in a thread: 16 KiB take about a millisecond."""
 
 
-async def look_at(store: Store, before: Mapping[Target, State]) -> dict[Target, State]:
+async def look_at(
+    store: Store, before: Mapping[Target, State], *, also: Mapping[Target, State] | None = None
+) -> dict[Target, State]:
     """The new state of each target.
 
     :param before: each target's last state; an empty one for a first look.
+    :param also: the same of targets that are due soon: they are in the result where that cost nothing.
     """
     names, troubles = await _expand(store, before)
-    known = {r.sighting.address: r for state in before.values() for r in state.readings}
-    wanted: dict[Address, Sighting | None] = {
-        address: known[address].sighting if address in known else None
-        for addresses in names.values()
-        for address in addresses
-    }
-    looks = await store.look_many(wanted) if wanted else {}
+    soon = {t: state for t, state in (also or {}).items() if t.pattern is None}
+    known = {r.sighting.address: r for s in (*before.values(), *soon.values()) for r in s.readings}
+
+    def last(addresses: Iterable[Address]) -> dict[Address, Sighting | None]:
+        return {a: known[a].sighting if a in known else None for a in addresses}
+
+    ends = {a: t.form.format.tail_bytes for t, addresses in names.items() for a in addresses}
+    wanted = last(a for a, tail in ends.items() if tail is None)
+    free = last(t.address for t in soon if not t.form.foreign)
+    looks = dict(await store.look_many(wanted, also=free)) if wanted else {}
     states = {target: _unlisted(before[target], error) for target, error in troubles.items()}
+    foreign = []
     for target, addresses in names.items():
-        states[target] = await _state(target, addresses, looks, known, before[target])
+        if target.form.foreign:
+            foreign.append(target)
+        else:
+            states[target] = await _state(target, addresses, looks, known, before[target])
+    for target, state in soon.items():
+        if target.address in looks:
+            states[target] = await _state(target, [target.address], looks, known, state)
+
+    async def read(target: Target) -> None:
+        look = _Foreign(store, target, looks, known)
+        states[target] = await look.state(names[target], before[target])
+
+    if foreign:
+        await each(foreign, read)
     return states
 
 
-async def still_there(store: Store, reading: Reading) -> bool:
-    """Whether the bytes of a reading lie there unchanged.
+async def still_there(store: Store, reading: Reading, form: Form) -> bool:
+    """Whether the documents of a reading lie there unchanged.
 
+    :param form: in which they were read.
     :raises StoreError: when the store fails.
     """
-    target = Target(reading.sighting.address)
+    target = Target(reading.sighting.address, form=form)
     state = (await look_at(store, {target: State((reading,))}))[target]
     if state.trouble is not None:
         raise state.trouble
-    return [r.sighting.sha256 for r in state.readings] == [reading.sighting.sha256]
+    return [r.found.identity for r in state.readings] == [reading.found.identity]
 
 
 async def _expand(
@@ -112,7 +134,7 @@ async def _state(
     known: Mapping[Address, Reading],
     before: State,
 ) -> State:
-    readings, reason = [], "nothing matches the pattern" if target.pattern else ""
+    readings, reason = [], _no_match(target)
     for address in addresses:
         look = looks[address]
         if isinstance(look, Refused) and target.pattern is not None:
@@ -127,6 +149,54 @@ async def _state(
         else:
             readings.append(Reading(look.sighting, await _parse(look.data, address.name)))
     return State(tuple(readings), "" if readings else reason)
+
+
+class _Foreign:
+    """The state of one target of a foreign format."""
+
+    def __init__(
+        self,
+        store: Store,
+        target: Target,
+        looks: Mapping[Address, Look | StoreError],
+        known: Mapping[Address, Reading],
+    ) -> None:
+        self._store = store
+        self._target = target
+        self._looks = looks
+        self._known = known
+
+    async def state(self, addresses: Sequence[Address], before: State) -> State:
+        """What the documents say now; trouble with one of them is trouble with the target."""
+        readings, reason = [], _no_match(self._target)
+        for address in addresses:
+            try:
+                look = await self._look(address)
+                reading = await read_foreign(self._store, look, self._known.get(address), self._target.form)
+            except StoreError as error:
+                if isinstance(error, Refused) and self._target.pattern is not None:
+                    reason = f"{address.name}: {error.reason}"
+                    continue
+                return State(before.readings, trouble=error)
+            if reading is None:
+                reason = look.reason
+            else:
+                readings.append(reading)
+        return State(tuple(readings), "" if readings else reason)
+
+    async def _look(self, address: Address) -> Look:
+        tail = self._target.form.format.tail_bytes
+        if tail is not None:
+            known = self._known.get(address)
+            return await look_at_tail(self._store, address, tail, known.sighting if known else None)
+        look = self._looks[address]
+        if isinstance(look, StoreError):
+            raise look
+        return look
+
+
+def _no_match(target: Target) -> str:
+    return "nothing matches the pattern" if target.pattern else ""
 
 
 async def _parse(data: bytes, name: str) -> Marker | UnreadableMarker:

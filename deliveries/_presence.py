@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_landmark.markers import FileEntry, Marker, Problem
-from airflow_landmark.stores import Absent, Address, Facts, Refused, Store, StoreError
+from airflow_landmark.stores import Absent, Address, Archived, Facts, Refused, Store, StoreError
+
+from ._place import facts_of
 
 __all__ = ["MAX_CHECKED_WHILE_WAITING", "Presence", "check_presence", "presence_problem"]
 
@@ -18,7 +20,7 @@ class Presence:
     """Which files are not there yet.
 
     :param files: how many the manifest lists.
-    :param problems: one for each file that is missing, short or of a kind that is never opened.
+    :param problems: one for each file that is missing, short, archived or of a kind that is never opened.
     """
 
     files: int
@@ -37,12 +39,10 @@ async def check_presence(store: Store, address: Address, marker: Marker) -> Pres
     :param address: the marker's; files lie in its folder.
     :raises StoreError: when the store fails; an absent file is a result, not an error.
     """
-    entries = {address.at(entry.path): entry for entry in marker.manifest.files}
-    facts = await store.facts_many(list(entries))
+    entries = marker.manifest.files
+    facts = await facts_of(store, address, entries)
     problems = [
-        problem
-        for place, entry in entries.items()
-        if (problem := presence_problem(entry, facts[place])) is not None
+        problem for entry in entries if (problem := presence_problem(entry, facts[entry.path])) is not None
     ]
     return Presence(len(entries), tuple(problems))
 
@@ -57,6 +57,8 @@ def presence_problem(entry: FileEntry, facts: Facts | StoreError) -> Problem | N
         return Problem("missing", entry.path, expected, "nothing")
     if isinstance(facts, Refused):
         return Problem("refused", entry.path, "a regular file in the delivery's folder", facts.reason)
+    if isinstance(facts, Archived):
+        return Problem("archived", entry.path, "an object that can be read", facts.reason)
     if isinstance(facts, StoreError):
         raise facts
     if entry.size is None or facts.size == entry.size:

@@ -12,7 +12,7 @@ from ._assess import Level
 
 __all__ = ["UNDECIDED", "Progress", "Report"]
 
-UNDECIDED = frozenset({"no access", "not counted"})
+UNDECIDED = frozenset({"archived", "no access", "not counted"})
 """Kinds of problems that do not show that the delivery is bad, only that it could not be proven good."""
 
 
@@ -37,6 +37,7 @@ class Report:
     :param warnings: the first problems that were asked to be told only.
     :param warnings_total: how many of these there are.
     :param digests: how many files were proven by which algorithm.
+    :param held: how many of them by a digest that the store itself keeps, without a download.
     :param rows_counted: how many files had their rows counted and found right.
     :param notes: what could not be checked, for people.
     :param facts: path to size and pin of each file that was seen.
@@ -53,6 +54,7 @@ class Report:
     facts: dict[str, Facts] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     warnings_total: int = 0
+    held: int = 0
 
     @property
     def ok(self) -> bool:
@@ -101,6 +103,7 @@ class Report:
             "warnings": [problem.to_json() for problem in self.warnings],
             "warnings_total": self.warnings_total,
             "digests": dict(sorted(self.digests.items())),
+            "held": self.held,
             "rows_counted": self.rows_counted,
             "notes": list(self.notes),
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 __all__ = ["BLOCK_BYTES", "RECORD_LIMIT_BYTES", "NotCounted", "RowCounter", "TextCounter"]
 
@@ -50,6 +52,11 @@ class RowCounter(ABC):
     def outcome(self) -> int | NotCounted | None:
         """What is settled: ``None`` while counting, ``NotCounted`` as soon as that is sure."""
         return self._outcome
+
+    @property
+    def sums(self) -> Mapping[str, Decimal]:
+        """The exact sums of the columns that were to be added up; of use once the rows are counted."""
+        return {}
 
     def update(self, chunk: bytes, /) -> None:
         """Take the next bytes; once the outcome is settled, pass them over."""

@@ -32,15 +32,22 @@ class CsvCounter(TextCounter):
 
     :param delimiter: one ASCII byte between fields.
     :param header_rows: records before the data.
+    :param trailer_rows: records after the data.
     :param block_bytes: bytes that are looked at together, at least 4.
     """
 
     def __init__(
-        self, *, delimiter: bytes = b",", header_rows: int = 0, block_bytes: int = BLOCK_BYTES
+        self,
+        *,
+        delimiter: bytes = b",",
+        header_rows: int = 0,
+        trailer_rows: int = 0,
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
         super().__init__(block_bytes=block_bytes)
         self._delimiter = delimiter
         self._header_rows = header_rows
+        self._trailer_rows = trailer_rows
         self._records = 0
         self._state = b""
         self._open_bytes = 0
@@ -71,7 +78,12 @@ class CsvCounter(TextCounter):
         records = self._records + bool(self._state)
         if records < self._header_rows:
             return NotCounted(f"{records} records are fewer than the {self._header_rows} header rows")
-        return records - self._header_rows
+        rows = records - self._header_rows - self._trailer_rows
+        if rows < 0:
+            return NotCounted(
+                f"{records} records are too few for {self._trailer_rows} trailer rows among them"
+            )
+        return rows
 
     def _fold(self, data: bytes) -> bytes:
         """The text with each quoted part shortened to quotes; notes the state at its end."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
+from decimal import Decimal
 
 from ._rows_base import BLOCK_BYTES, NotCounted, RowCounter
 
@@ -36,6 +38,11 @@ class GzipCounter(RowCounter):
         self._member = zlib.decompressobj(wbits=_GZIP_WINDOW)
         self._stored_bytes = 0
         self._inflated_bytes = 0
+
+    @property
+    def sums(self) -> Mapping[str, Decimal]:
+        """Those of the inflated text."""
+        return self._inner.sums
 
     def _take(self, block: bytes) -> NotCounted | None:
         self._stored_bytes += len(block)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Hashable
 from datetime import datetime
+from types import TracebackType
 
 import anyio
 from anyio.lowlevel import RunVar
 
 from airflow_landmark.markers import Marker
-from airflow_landmark.stores import Address, Store, open_store
+from airflow_landmark.stores import Address, Store, open_store, store_key
 
 from ._clock import Clock
 from ._entry import Subscription
@@ -23,6 +23,8 @@ __all__ = ["View", "watching"]
 
 class View:
     """What one wait sees, and may ask of the watch."""
+
+    __slots__ = ("_subscription", "_watch")
 
     def __init__(self, watch: Watch, subscription: Subscription) -> None:
         self._watch = watch
@@ -48,19 +50,24 @@ class View:
         """When the last look was made."""
         return self._subscription.entry.looked_at
 
-    async def news(self, *, seconds: float | None, every_look: bool = False) -> bool:
-        """Wait for a look that this wait has to judge.
+    def news(self, *, seconds: float | None, every_look: bool = False) -> Awaitable[bool]:
+        """Wait for a look that this wait has to judge; whether one came. ``heard`` comes after it.
+
+        Not async itself: every wait spends its life in here.
 
         :param seconds: at most so long; ``None`` waits for ever.
-        :returns: whether one came.
-        :raises RuntimeError: when the watch has failed.
         """
         self._subscription.every_look = every_look
-        came = await self._watch.clock.wait(self._subscription.wake, seconds)
+        return self._watch.clock.wait(self._subscription.wake, seconds)
+
+    def heard(self) -> None:
+        """Take note of the news: the next ones are those of a later look.
+
+        :raises RuntimeError: when the watch has failed.
+        """
         self._subscription.wake.clear()
         if self._watch.failure is not None:
             raise RuntimeError("the watch has ended by a defect") from self._watch.failure
-        return came
 
     def look_soon(self) -> bool:
         """Ask for one more look, unless the last one was made within half the interval."""
@@ -86,43 +93,59 @@ class _Shared:
         self.users = 0
 
 
-_WATCHES: RunVar[dict[tuple[str, str], _Shared]] = RunVar("landmark_watches")
+_WATCHES: RunVar[dict[Hashable, _Shared]] = RunVar("landmark_watches")
 
 
-@asynccontextmanager
-async def watching(target: Target, *, poll_interval: float, clock: Clock) -> AsyncIterator[View]:
-    """Wait for a target together with everybody else of this event loop.
+class watching:  # noqa: N801 - used like a function
+    """Wait for a target together with everybody else of this event loop: ``async with watching(...)``.
 
-    The last one to leave ends the loop and closes the store.
+    The last one to leave ends the loop and closes the store. A class, since every wait holds one: as a
+    decorated generator it would take three times the memory.
 
     :param poll_interval: seconds between looks.
     :raises StoreError: when the store cannot be opened.
     """
-    async with open_store(target.address) as store:
-        shared = _shared_watch(target.address, store, clock)
-        shared.users += 1
-        subscription = shared.watch.subscribe(target, poll_interval)
+
+    __slots__ = ("_address", "_ask", "_opened", "_shared", "_subscription")
+
+    def __init__(self, target: Target, *, poll_interval: float, clock: Clock) -> None:
+        self._address = target.address
+        self._opened = open_store(target.address)
+        self._ask = (target, poll_interval, clock)
+
+    async def __aenter__(self) -> View:
+        store = await self._opened.__aenter__()
+        target, poll_interval, clock = self._ask
+        del self._ask
+        self._shared = _shared_watch(self._address, store, clock)
+        self._shared.users += 1
+        self._subscription = self._shared.watch.subscribe(target, poll_interval)
+        return View(self._shared.watch, self._subscription)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
-            yield View(shared.watch, subscription)
+            await self._leave()
         finally:
-            shared.watch.unsubscribe(subscription)
-            shared.users -= 1
-            if not shared.users:
-                watches = _WATCHES.get()
-                if watches.get(_key(target.address)) is shared:
-                    del watches[_key(target.address)]
-                with anyio.CancelScope(shield=True):
-                    await shared.watch.aclose()
+            await self._opened.__aexit__(kind, error, trace)
+
+    async def _leave(self) -> None:
+        shared = self._shared
+        shared.watch.unsubscribe(self._subscription)
+        shared.users -= 1
+        if not shared.users:
+            watches = _WATCHES.get()
+            if watches.get(store_key(self._address)) is shared:
+                del watches[store_key(self._address)]
+            with anyio.CancelScope(shield=True):
+                await shared.watch.aclose()
 
 
 def _shared_watch(address: Address, store: Store, clock: Clock) -> _Shared:
     watches = _WATCHES.get({})
     _WATCHES.set(watches)
-    key = _key(address)
+    key = store_key(address)
     if key not in watches or watches[key].watch.failure is not None:
         watches[key] = _Shared(Watch(store, clock))
     return watches[key]
-
-
-def _key(address: Address) -> tuple[str, str]:
-    return address.scheme, address.authority

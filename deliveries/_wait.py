@@ -8,8 +8,16 @@ from datetime import datetime
 from typing import Literal
 
 from airflow_landmark.markers import Interval, Marker
-from airflow_landmark.stores import Address, LastingTrouble, StoreError, open_store
+from airflow_landmark.stores import (
+    Address,
+    InvalidAccess,
+    LastingTrouble,
+    PassingTrouble,
+    StoreError,
+    open_store,
+)
 
+from ._access import reached
 from ._assess import LASTING_LOOKS, Action, Assessment, Terms, assess
 from ._clock import Clock
 from ._look import look_at
@@ -23,6 +31,8 @@ __all__ = ["Looks", "Outcome", "look_once", "wait"]
 _FIRST_LOOK_SECONDS = 60.0
 """How much later than the deadline a first look may still end."""
 _CLOCK_SECONDS = 300.0
+_REACH_AGAIN_SECONDS = 60.0
+"""The longest pause before a connection that could not be looked up is looked up again."""
 
 
 @dataclass(slots=True)
@@ -94,17 +104,71 @@ async def wait(
     :param tell: is given a sentence when what is seen changes; never per look.
     :raises StoreError: when the store cannot be opened.
     """
-    clock = clock or Clock()
-    async with watching(terms.target, poll_interval=terms.poll_interval, clock=clock) as view:
-        return await _Wait(terms, view, clock, tell or _silent).run()
+    clock, tell = clock or Clock(), tell or _silent
+    try:
+        now = await _reached_in_time(terms, clock, tell)
+    except PassingTrouble as error:
+        return _unreached(terms, str(error))
+    while True:
+        async with watching(now.target, poll_interval=terms.poll_interval, clock=clock) as view:
+            outcome = await _Wait(now, view, clock, tell).run()
+        before, now = now, await _renewed(terms, now) if outcome.word == "access" else now
+        if now is before:
+            return outcome
+        tell("the connection has changed meanwhile: looking with what it says now")
 
 
 def _silent(_text: str) -> None:
     pass
 
 
+async def _reached_in_time(terms: Terms, clock: Clock, tell: Callable[[str], None]) -> Terms:
+    """The terms with the access to their target; trouble on the way is waited out until the deadline.
+
+    :raises PassingTrouble: the last one, at the deadline.
+    """
+    pause, told = 1.0, ""
+    while True:
+        try:
+            target = await reached(terms.target, terms.way)
+            return terms if target is terms.target else replace(terms, target=target)
+        except PassingTrouble as error:
+            left = _seconds_to(terms.deadline, clock)
+            if left is not None and left <= 0:
+                raise
+            if str(error) != told:
+                told = str(error)
+                tell(told)
+        await clock.sleep(pause if left is None else min(pause, left))
+        pause = min(2 * pause, _REACH_AGAIN_SECONDS)
+
+
+async def _renewed(terms: Terms, now: Terms) -> Terms:
+    """The terms with what the connection says now; the same as before when it says nothing new."""
+    if terms.way.conn_id is None:
+        return now
+    try:
+        target = await reached(terms.target, terms.way)
+    except StoreError:
+        return now
+    return now if target.address.access == now.target.address.access else replace(terms, target=target)
+
+
+def _unreached(terms: Terms, text: str) -> Outcome:
+    """The end of a wait that never came to look."""
+    wanted = terms.expectation
+    looks = Looks(last=text)
+    return Outcome("deadline", looks, None, "trouble", text, wanted.dataset, wanted.interval)
+
+
+def _seconds_to(deadline: datetime | None, clock: Clock) -> float | None:
+    return None if deadline is None else (deadline - clock.now()).total_seconds()
+
+
 class _Wait:
     """The steps of one wait."""
+
+    __slots__ = ("_clock", "_last", "_looks", "_refusals", "_tell", "_terms", "_view")
 
     def __init__(self, terms: Terms, view: View, clock: Clock, tell: Callable[[str], None]) -> None:
         self._terms = terms
@@ -123,21 +187,28 @@ class _Wait:
                 # The deadline is an instant of a clock that may be set: it is asked again now and then.
                 first = not self._looks.count
                 left = max(left, _FIRST_LOOK_SECONDS) if first else min(left, _CLOCK_SECONDS)
-            if await self._next(left) is not Action.WAIT:
+            if await self._judge(await self._news(left)) is not Action.WAIT:
                 return self._decided()
             if not self._looks.count and left is not None:
                 break  # the store has not answered even once
         # What came after the last poll came in time all the same.
         again = self._looks.count > 0 and self._view.look_soon()
-        if again and await self._next(_FIRST_LOOK_SECONDS, every_look=True) is not Action.WAIT:
-            return self._decided()
+        if again:
+            came = await self._news(_FIRST_LOOK_SECONDS, every_look=True)
+            if await self._judge(came) is not Action.WAIT:
+                return self._decided()
         return self._late()
 
-    async def _next(self, seconds: float | None, *, every_look: bool = False) -> Action:
-        """Judge the next look that matters; WAIT when none came in time."""
+    def _news(self, seconds: float | None, *, every_look: bool = False) -> Awaitable[bool]:
+        """Wait for a look that matters; whether it came."""
         # The files behind a marker may come although the marker itself stays the same.
         varies = self._last.word in ("incomplete", "trouble")
-        if await self._view.news(seconds=seconds, every_look=every_look or varies) and self._view.looks:
+        return self._view.news(seconds=seconds, every_look=every_look or varies)
+
+    async def _judge(self, came: bool) -> Action:
+        """Judge what a look found; WAIT when none came in time."""
+        self._view.heard()
+        if came and self._view.looks:
             self._last = await self._judged()
             if self._looks.take(self._view, self._last):
                 self._tell(self._last.text)
@@ -158,9 +229,7 @@ class _Wait:
         return left is not None and left <= 0 and self._looks.count > 0
 
     def _seconds_left(self) -> float | None:
-        if self._terms.deadline is None:
-            return None
-        return (self._terms.deadline - self._clock.now()).total_seconds()
+        return _seconds_to(self._terms.deadline, self._clock)
 
     def _decided(self) -> Outcome:
         last, reading = self._last, self._last.reading
@@ -213,8 +282,10 @@ async def look_once(terms: Terms, *, count_alike: Callable[[str], int] | None = 
 
     :param count_alike: is given the identity of what was found, and returns how many looks in a row have
         found it; ``None`` when no look came before.
+    :raises InvalidAccess: when the store can never be reached so.
     """
     try:
+        terms = replace(terms, target=await reached(terms.target, terms.way))
         async with open_store(terms.target.address) as store:
             state = (await look_at(store, {terms.target: State()}))[terms.target]
             alike = 1 if count_alike is None else count_alike(state.identity)
@@ -224,5 +295,7 @@ async def look_once(terms: Terms, *, count_alike: Callable[[str], int] | None = 
             )
             refused = assessment.action is Action.FIRE and judged.lasting
             return replace(judged, action=Action.FAIL) if refused and alike >= LASTING_LOOKS else judged
+    except InvalidAccess:
+        raise
     except StoreError as error:
         return Assessment(Action.WAIT, "trouble", str(error), lasting=isinstance(error, LastingTrouble))

@@ -11,16 +11,22 @@ from contextvars import Context
 
 from airflow_landmark.stores import Store
 
-from ._clock import Clock
+from ._clock import Clock, Signal
 from ._entry import Entry, Subscription
 from ._look import look_at
 from ._target import State, Target
 
 __all__ = ["Watch"]
 
+_Key = tuple[Hashable, str]
+"""Group and folder."""
+
 _TICK_SECONDS = 0.1
 """Looks that fall due within one tick go out together."""
 _HEAP_SLACK = 256
+_WAKE_AT_ONCE = 50
+_GROUPS_AT_ONCE = 128
+"""So many groups are looked at anew in each tick: a look in flight takes as much memory as a wait."""
 _FIRST_SPREAD = 0.25
 _SPREAD = 0.05
 
@@ -32,6 +38,8 @@ class Round:
     folders the rhythm is spread: the second look comes up to a quarter of the interval late, later
     ones up to a twentieth.
     """
+
+    __slots__ = ("entries", "fired", "fires_at", "in_flight")
 
     def __init__(self) -> None:
         self.entries: dict[Target, Entry] = {}
@@ -56,10 +64,11 @@ class Watch:
         self.store = store
         self.clock = clock
         self.failure: BaseException | None = None
-        self._rounds: dict[Hashable, Round] = {}
-        self._heap: list[tuple[float, int, Hashable]] = []
+        self._rounds: dict[_Key, Round] = {}
+        self._heap: list[tuple[float, int, _Key]] = []
         self._order = itertools.count()
-        self._wake = asyncio.Event()
+        self._woken = 0
+        self._wake = Signal()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
 
@@ -106,7 +115,7 @@ class Watch:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _schedule(self, key: Hashable, round_: Round, due: float) -> None:
+    def _schedule(self, key: _Key, round_: Round, due: float) -> None:
         if not round_.in_flight and due < round_.fires_at:
             round_.fires_at = due
             heapq.heappush(self._heap, (due, next(self._order), key))
@@ -138,8 +147,8 @@ class Watch:
     def _start_due(self) -> None:
         """Start the rounds that are due, those of one group in one task."""
         now = self.clock.monotonic()
-        groups: dict[Hashable, list[tuple[Hashable, Round]]] = {}
-        while self._heap and self._heap[0][0] <= now:
+        groups: dict[Hashable, list[tuple[_Key, Round]]] = {}
+        while self._heap and self._heap[0][0] <= now and len(groups) < _GROUPS_AT_ONCE:
             fires_at, _, key = heapq.heappop(self._heap)
             round_ = self._rounds.get(key)
             if round_ is None or round_.in_flight or round_.fires_at != fires_at:
@@ -152,26 +161,54 @@ class Watch:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _fire(self, rounds: list[tuple[Hashable, Round]], now: float) -> None:
+    async def _fire(self, rounds: list[tuple[_Key, Round]], now: float) -> None:
         entries = [e for _, round_ in rounds for e in round_.entries.values() if e.wants_look(now)]
+        neighbours = self._neighbours(rounds) if self.store.lists_neighbours else []
+        soon = [e for _, round_ in neighbours for e in round_.entries.values() if e.welcomes_look(now)]
         try:
-            states = await look_at(self.store, {entry.target: entry.state for entry in entries})
+            states = await look_at(
+                self.store,
+                {entry.target: entry.state for entry in entries},
+                also={entry.target: entry.state for entry in soon},
+            )
             for key, round_ in rounds:
-                self._finish(key, round_, states, now)
+                await self._finish(key, round_, states, now)
+            for key, round_ in neighbours:
+                if not round_.in_flight:
+                    await self._finish(key, round_, states, now)
         except Exception as error:  # noqa: BLE001 - raised by every wait
             self._fail(error)
 
-    def _finish(self, key: Hashable, round_: Round, states: dict[Target, State], now: float) -> None:
-        round_.in_flight = False
-        round_.fires_at = float("inf")
-        round_.fired += 1
+    def _neighbours(self, rounds: list[tuple[_Key, Round]]) -> list[tuple[_Key, Round]]:
+        """The other rounds of the same group, which one listing may serve together with these."""
+        group = self.store.group(next(iter(rounds[0][1].entries)).address)
+        return [
+            (key, round_) for key, round_ in self._rounds.items() if key[0] == group and not round_.in_flight
+        ]
+
+    async def _finish(self, key: _Key, round_: Round, states: dict[Target, State], now: float) -> None:
         looked = [entry for target, entry in round_.entries.items() if target in states]
+        if not (looked or round_.in_flight):
+            return  # a neighbour that nothing was learnt of
+        round_.in_flight = True  # no other look begins while this one is handed on
+        round_.fired += 1
         late = round_.lateness(min((e.poll_interval for e in looked), default=0.0))
+        at, moment = self.clock.now(), self.clock.monotonic()
         for entry in looked:
             if entry.subscriptions:
-                entry.take(states[entry.target], clock=self.clock, base=now + late)
+                await self._wake_up(entry.take(states[entry.target], at=at, now=moment, base=now + late))
+        round_.in_flight = False
+        round_.fires_at = float("inf")
         if self._rounds.get(key) is round_:
             self._schedule(key, round_, min(entry.due for entry in round_.entries.values()))
+
+    async def _wake_up(self, subscriptions: list[Subscription]) -> None:
+        """Wake these waits, some at a time: each takes a moment, and all together would hold the loop."""
+        for subscription in subscriptions:
+            subscription.wake.set()
+            self._woken += 1
+            if self._woken % _WAKE_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def _fail(self, error: BaseException) -> None:
         """A defect of ours or of a store: every wait is told, rather than waiting for ever."""

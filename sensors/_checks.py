@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any, get_args
 
 from airflow_landmark.deliveries import (
+    Form,
     Level,
     OnIncomplete,
     OnMismatch,
@@ -17,8 +18,10 @@ from airflow_landmark.deliveries import (
     OnTaken,
     OnUnexpected,
     Target,
+    Way,
 )
-from airflow_landmark.markers import DATASET_PATTERN, MAX_VERSION, Interval, show
+from airflow_landmark.markers import DATASET_PATTERN, MAX_VERSION, Interval, format_of, show
+from airflow_landmark.stores import schemes
 
 from ._errors import WaitMisconfigured
 from ._interval import interval_of
@@ -40,6 +43,9 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "on_unexpected": get_args(OnUnexpected),
     "on_taken": get_args(OnTaken),
 }
+
+_LATER = "{{ later }}"
+"""Stands for another task's result while the Dag is parsed."""
 
 _REFUSED = {
     "exponential_backoff": "looks are spread and back off by themselves when the store is in trouble",
@@ -97,8 +103,10 @@ def check_settled(sensor: Any) -> None:
     :raises ValueError: naming the argument.
     """
     check_choices(sensor)
+    form = _settled_form(sensor.format, sensor.declare)
     if not _open(sensor.uri) and not _open(sensor.pattern):
-        Target.of(sensor.uri, sensor.pattern)
+        Target.of(sensor.uri, sensor.pattern, form=form)
+    check_way(sensor)
     if not _open(sensor.dataset) and not re.fullmatch(DATASET_PATTERN, sensor.dataset):
         raise ValueError(f"dataset must be 1 to 200 of A-Z a-z 0-9 . _ / -, not {show(sensor.dataset)}")
     if not _open(sensor.interval):
@@ -113,6 +121,34 @@ def check_settled(sensor: Any) -> None:
         raise ValueError(f"first_event_delay must be 0 to 60 seconds, not {sensor.first_event_delay}")
     if type(sensor.unreadable_looks) is not int or sensor.unreadable_looks < 1:
         raise ValueError(f"unreadable_looks must be at least 1, not {show(sensor.unreadable_looks)}")
+
+
+def _settled_form(name: str | None, declare: Any) -> Form:
+    """The form, as far as it is known: templates in a declaration are left for the run by its own check.
+
+    :raises ValueError: when there is no such format, or it could never be read so.
+    """
+    if _open(declare):
+        return Form() if name is None else Form(format_of(name).name)
+    if isinstance(declare, Mapping):
+        declare = {key: _LATER if hasattr(text, "resolve") else text for key, text in declare.items()}
+    return Form.of(name, declare)
+
+
+def check_way(sensor: Any) -> None:
+    """Refuse options and connections that cannot reach a store of the URI's kind.
+
+    That kind stands at the start of most templates too; where it does not, the task checks when it runs.
+
+    :raises ValueError: naming the option.
+    """
+    if sensor.options is not None and not isinstance(sensor.options, Mapping):
+        raise ValueError(f"options must be names and values, not {show(sensor.options)}")
+    start = re.match(r"/|([A-Za-z][A-Za-z0-9+.-]+):", sensor.uri) if isinstance(sensor.uri, str) else None
+    scheme = (start[1] or "file").lower() if start else ""
+    if scheme in schemes():
+        conn_id = "later" if _open(sensor.conn_id) else sensor.conn_id
+        Way(conn_id, sensor.options or {}).check(scheme)
 
 
 def check_interval(value: Any) -> None:

@@ -22,6 +22,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from airflow_landmark.deliveries import AccessTrouble, BadDelivery, DeliveryError
 from airflow_landmark.markers import Problem
+from airflow_landmark.stores import InvalidAccess, LastingTrouble, StoreError
 
 __all__ = [
     "AccessRefused",
@@ -51,11 +52,24 @@ class DeliveryRefused(AirflowFailException):
 
 
 class AccessRefused(AirflowFailException):
-    """Raised when the store refuses for good: missing rights, a path that is a link or a file."""
+    """Raised when the store refuses for good: missing rights, a path that is a link or a file.
+
+    :ivar kind: a stable word, or the kind of the first problem.
+    :ivar uri: the marker's address.
+    :ivar problems: what could not be told, capped.
+    """
+
+    def __init__(
+        self, text: str, *, kind: str = "access", uri: str = "", problems: Sequence[Problem] = ()
+    ) -> None:
+        self.kind = kind
+        self.uri = uri
+        self.problems = tuple(problems)
+        super().__init__(text)
 
 
 class WaitMisconfigured(AirflowFailException):
-    """Raised when an argument, as rendered for this run, cannot be waited for."""
+    """Raised when an argument, as rendered for this run, or the connection cannot be waited with."""
 
 
 class DeliveryNotInTime(AirflowSensorTimeout):
@@ -74,10 +88,22 @@ class UnusableEvent(AirflowException):
     """Raised when the task was resumed by something that is not an event of its own wait."""
 
 
-def for_airflow(error: DeliveryError) -> AirflowException:
+def for_airflow(error: DeliveryError | StoreError) -> AirflowException:
     """The same error as one that makes Airflow do the right thing."""
+    if isinstance(error, StoreError):
+        return _of_store(error)
     if isinstance(error, BadDelivery):
         return DeliveryRefused(str(error), kind=error.kind, uri=error.uri, problems=error.problems)
+    if isinstance(error, AccessTrouble) and error.kind == "configuration":
+        return WaitMisconfigured(error.text)
     if isinstance(error, AccessTrouble):
-        return AccessRefused(str(error))
+        return AccessRefused(str(error), kind=error.kind, uri=error.uri, problems=error.problems)
+    return DeliveryUnavailable(str(error))
+
+
+def _of_store(error: StoreError) -> AirflowException:
+    if isinstance(error, InvalidAccess):
+        return WaitMisconfigured(str(error))
+    if isinstance(error, LastingTrouble):
+        return AccessRefused(str(error), uri=error.place)
     return DeliveryUnavailable(str(error))

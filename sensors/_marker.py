@@ -42,6 +42,7 @@ from airflow_landmark.deliveries import (
     wait,
 )
 from airflow_landmark.markers import Expectation, format_instant
+from airflow_landmark.stores import StoreError
 from airflow_landmark.triggers import InvalidEvent, MarkerTrigger, parse_event
 
 from ._checks import (
@@ -75,7 +76,6 @@ default, and Airflow then fails a task that was resumed meanwhile as killed exte
 
 _ENDINGS: Mapping[str, type[AirflowException]] = {
     "configuration": WaitMisconfigured,
-    "access": AccessRefused,
     "trouble": DeliveryUnavailable,
 }
 _BACKSTOP_SECONDS = 180.0
@@ -88,13 +88,18 @@ class MarkerSensor(BaseSensorOperator):
     Returns the delivery document (see :class:`airflow_landmark.deliveries.Delivery`), with ``version``
     and ``files``. All durations are seconds or ``timedelta``.
 
-    :param uri: the marker: an absolute path or ``file://`` URI, taken literally (templated). A trailing
-        slash stands for ``_delivery.json`` in that folder. With ``pattern`` it is the folder.
+    :param uri: the marker: an absolute path, ``s3://bucket/key`` or ``https://host/path``, taken literally
+        (templated). A trailing slash stands for ``_delivery.json`` in that folder. With ``pattern`` it is
+        the folder.
     :param dataset: the expected dataset (templated).
     :param interval: the expected interval: two instants, or text with a slash between them (templated);
         ``None`` takes the run's data interval, which must then have a length.
     :param min_version: the least acceptable version (templated).
     :param pattern: shell pattern for the marker's name (templated); the highest acceptable version wins.
+    :param format: in which format the marker is written, such as ``"sums"`` or ``"bagit"``; ``None`` for
+        the project's own.
+    :param declare: what a foreign format does not tell itself: where dataset, interval and version come
+        from, and the format's own settings, key to text (templated).
     :param verify: what is proven before the task goes on: ``"marker"``, ``"files"`` (presence and size),
         ``"digests"`` or ``"rows"``.
     :param poke_interval: between looks, in every mode.
@@ -112,6 +117,13 @@ class MarkerSensor(BaseSensorOperator):
     :param ledger: remembers the versions taken; ``None`` for none.
     :param unreadable_looks: looks at the same unreadable marker until the task fails.
     :param first_event_delay: no event is fired, and no rescheduled start asked for, sooner than this.
+    :param conn_id: the Airflow connection that holds credentials and settings of the store (templated);
+        ``None`` takes the environment of worker and triggerer.
+    :param options: settings of the store, which win over the connection's. For S3: ``region``,
+        ``endpoint_url``, ``verify``, ``addressing_style``, ``profile``, ``anonymous``,
+        ``connect_timeout``, ``read_timeout``, ``treat_403_as_missing``. For HTTP: ``verify``,
+        ``connect_timeout``, ``read_timeout``, ``gone``, ``treat_403_as_missing``. Secrets belong into the
+        connection.
     :param soft_fail: skip the task when the deadline came first; bad data and trouble fail it all the same.
 
     :raises ValueError: when the Dag is parsed, for arguments that cannot work.
@@ -120,7 +132,9 @@ class MarkerSensor(BaseSensorOperator):
     :raises DeliveryUnavailable: passing trouble; retried.
     """
 
-    template_fields: Sequence[str] = ("uri", "dataset", "interval", "min_version", "pattern")
+    template_fields: Sequence[str] = (
+        "uri", "dataset", "interval", "min_version", "pattern", "conn_id", "declare",
+    )  # fmt: skip
     ui_color: str = "#d8ecd9"
 
     def __init__(
@@ -145,6 +159,10 @@ class MarkerSensor(BaseSensorOperator):
         ledger: Ledger | None = None,
         unreadable_looks: int = UNREADABLE_LOOKS,
         first_event_delay: float | timedelta = FIRST_EVENT_SECONDS,
+        conn_id: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        format: str | None = None,  # noqa: A002 - the word that everybody uses for it
+        declare: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         check_modes(kwargs, deferrable=deferrable, mode=mode)
@@ -165,6 +183,10 @@ class MarkerSensor(BaseSensorOperator):
         self.ledger = ledger
         self.unreadable_looks = unreadable_looks
         self.first_event_delay = as_seconds(first_event_delay)
+        self.conn_id = None if conn_id is None else text_of("conn_id", conn_id)
+        self.format = format
+        self.declare = dict(declare) if isinstance(declare, Mapping) else declare
+        self.options = dict(options) if isinstance(options, Mapping) else options
         check_settled(self)
 
     def validate(self, delivery: Delivery, context: Context) -> None:
@@ -236,11 +258,14 @@ class MarkerSensor(BaseSensorOperator):
 
         try:
             return run(lambda: look_once(plan.terms, count_alike=alike))
-        except DeliveryError as error:
+        except (DeliveryError, StoreError) as error:
             raise for_airflow(error) from None
 
     def _wait_here(self, plan: Plan, context: Context) -> Any:
-        outcome = run(lambda: wait(plan.terms, tell=lambda text: self.log.info("%s", text)))
+        try:
+            outcome = run(lambda: wait(plan.terms, tell=lambda text: self.log.info("%s", text)))
+        except StoreError as error:
+            raise for_airflow(error) from None
         say_looks(self.log, outcome.looks)
         return self._conclude(outcome, plan, context)
 
@@ -257,6 +282,8 @@ class MarkerSensor(BaseSensorOperator):
             return self._accept(outcome.stamp, plan, context)
         if outcome.kind == "deadline":
             self._late(plan, f"last seen: {outcome.text}")
+        if outcome.word == "access":
+            raise AccessRefused(outcome.text, uri=plan.terms.target.text)
         raising = _ENDINGS.get(outcome.word)
         if raising is not None:
             raise raising(outcome.text)
@@ -344,6 +371,10 @@ class MarkerSensor(BaseSensorOperator):
             on_taken=terms.on_taken,
             taken=None if taken is None else {"version": taken.version, "identity": taken.identity},
             unreadable_looks=terms.unreadable_looks,
+            conn_id=terms.way.conn_id,
+            format=self.format,
+            declare=dict(terms.target.form.declared) or None,
+            options=dict(terms.way.options) or None,
         )
         left = max(plan.budget.deadline - now, timedelta())
         # The trigger itself ends the wait; Airflow's own timeout is for a trigger that never runs.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_landmark.deliveries import DeliveryError, Target, Terms
+from airflow_landmark.deliveries import DeliveryError, Form, Target, Terms, Way
 from airflow_landmark.markers import Expectation, MarkerError
 from airflow_landmark.stores import InvalidAddress
 
@@ -53,7 +53,7 @@ def plan_of(sensor: MarkerSensor, context: Any) -> Plan:
     try:
         expectation = Expectation(sensor.dataset, interval, least_version(sensor.min_version))
         terms = Terms(
-            target=Target.of(sensor.uri, sensor.pattern),
+            target=Target.of(sensor.uri, sensor.pattern, form=Form.of(sensor.format, sensor.declare)),
             expectation=expectation,
             verify=sensor.verify,
             poll_interval=sensor.poke_interval,
@@ -62,6 +62,7 @@ def plan_of(sensor: MarkerSensor, context: Any) -> Plan:
             on_incomplete=sensor.on_incomplete,
             on_taken=sensor.on_taken,
             unreadable_looks=sensor.unreadable_looks,
+            way=Way(sensor.conn_id, sensor.options or {}),
         )
         terms.check()
     except (MarkerError, InvalidAddress, ValueError) as error:

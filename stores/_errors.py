@@ -8,14 +8,26 @@
     |   +-- Changed          it changed while it was read, or since it was pinned
     +-- LastingTrouble       a person has to mend it
         +-- Refused          a name or a kind of file that is never opened
+        +-- Archived         an object that has to be restored before it can be read
         +-- InvalidAddress   a URI that names no place (ValueError)
+        +-- InvalidAccess    an option or a connection that no store can be reached with (ValueError)
 
 What to do follows from the class alone: wait, back off, or give up after a bounded number of times.
 """
 
 from __future__ import annotations
 
-__all__ = ["Absent", "Changed", "InvalidAddress", "LastingTrouble", "PassingTrouble", "Refused", "StoreError"]
+__all__ = [
+    "Absent",
+    "Archived",
+    "Changed",
+    "InvalidAccess",
+    "InvalidAddress",
+    "LastingTrouble",
+    "PassingTrouble",
+    "Refused",
+    "StoreError",
+]
 
 
 class StoreError(Exception):
@@ -60,3 +72,11 @@ class Refused(LastingTrouble):
 
 class InvalidAddress(LastingTrouble, ValueError):
     """Raised when a URI names no place that this release can wait for."""
+
+
+class Archived(LastingTrouble):
+    """Raised when an object lies in an archive and has to be restored before it can be read."""
+
+
+class InvalidAccess(LastingTrouble, ValueError):
+    """Raised when an option or a connection is not one that a store can be reached with."""

@@ -48,6 +48,8 @@ class LocalStore:
     :param stall_seconds: how long a digest may make no progress.
     """
 
+    lists_neighbours = False
+
     def __init__(self, *, look_seconds: float = DEFAULT_LOOK_SECONDS, stall_seconds: float = 120.0) -> None:
         self.look_seconds = look_seconds
         self.stall_seconds = stall_seconds
@@ -76,7 +78,10 @@ class LocalStore:
         return await self._one(address, partial(look_at, since=since))
 
     async def look_many(
-        self, wanted: Mapping[Address, Sighting | None]
+        self,
+        wanted: Mapping[Address, Sighting | None],
+        *,
+        also: Mapping[Address, Sighting | None] | None = None,  # noqa: ARG002 - nothing is free on a disk
     ) -> Mapping[Address, Look | StoreError]:
         """Look at each, leaving out those that a listing of their folder shows to be absent."""
         present, results = await self._without_absent(wanted)
@@ -87,15 +92,20 @@ class LocalStore:
 
     async def listing(
         self, folder: Address, *, pattern: str | None = None, limit: int = 100_000
-    ) -> Mapping[str, int]:
-        """Names and sizes in the folder, or in the tree below it."""
+    ) -> Mapping[str, Facts]:
+        """Names and facts in the folder, or in the tree below it."""
         return await self._one(folder, lambda a: list_folder(a, pattern, limit))
 
     async def facts(self, address: Address) -> Facts:
         """Size and pin, by opening the file."""
         return await self._one(address, facts_of)
 
-    async def facts_many(self, addresses: Sequence[Address]) -> Mapping[Address, Facts | StoreError]:
+    async def facts_many(
+        self,
+        addresses: Sequence[Address],
+        *,
+        exact: bool = False,  # noqa: ARG002 - a file has one kind of pin
+    ) -> Mapping[Address, Facts | StoreError]:
         """Size and pin of each, by opening each."""
         results: dict[Address, Facts | StoreError] = {}
         for mount, group in self._by_mount(addresses).items():
@@ -137,8 +147,13 @@ class LocalStore:
     ) -> Digested:
         """Digest in a thread of its own; ends at the next chunk when cancelled or stalled."""
         run = DigestRun(address, algorithms, pin, sinks)
+        await self._pass(run, address)
+        return run.result()
+
+    async def _pass(self, run: DigestRun | write.FileCopy, address: Address) -> None:
+        """Let a pass over a file run in a thread of its own, to its end or until it stalls."""
         async with self._digests:
-            done = start_thread(run, name="landmark digest")
+            done = start_thread(run, name="landmark pass")
             try:
                 while not done.is_set():
                     before = run.bytes_done
@@ -146,9 +161,18 @@ class LocalStore:
                         await done.wait()
                     if not done.is_set() and run.bytes_done == before:
                         raise PassingTrouble(address.uri, f"no byte came for {self.stall_seconds:g} s")
-                return run.result()
             finally:
                 run.stopped = True
+
+    async def held_digests(
+        self,
+        address: Address,  # noqa: ARG002
+        algorithms: Sequence[str],  # noqa: ARG002
+        *,
+        pin: Pin | None = None,  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        """None: file systems keep no digests."""
+        return {}
 
     async def open(self, address: Address, *, pin: Pin | None = None) -> BinaryIO:
         """The open file itself, which may seek."""
@@ -165,6 +189,20 @@ class LocalStore:
     async def put_if_unchanged(self, address: Address, data: bytes, *, since: Sighting) -> Facts:
         """Replace atomically what was seen."""
         return await self._one(address, lambda a: write.put_if_unchanged(a, data, since))
+
+    async def put_file(
+        self,
+        address: Address,
+        source: BinaryIO,
+        *,
+        size: int,
+        digests: Mapping[str, str],
+        sinks: Sequence[Sink] = (),
+    ) -> Facts:
+        """Copy under a temporary name, then rename; ends at the next chunk when cancelled or stalled."""
+        run = write.FileCopy(address, source, size=size, digests=digests, sinks=sinks)
+        await self._pass(run, address)
+        return run.result()
 
     async def _one(self, address: Address, function: Callable[[Address], ResultT]) -> ResultT:
         """Call the function in a thread of the address's mount, and raise what it raises."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
-from typing import Any
-
-from airflow_landmark.markers import STRONG_ALGORITHMS, show
 
 from ._address import Address
-from ._errors import Changed, LastingTrouble
+from ._errors import Changed
+from ._hashes import new_hash
 from ._local_files import facts_of, open_file, pin_of
 from ._values import Digested, Facts, Pin, Sink
 
-__all__ = ["DigestRun", "computable"]
+__all__ = ["DigestRun"]
 
 _CHUNK_BYTES = 1 << 20
 
@@ -30,7 +27,7 @@ class DigestRun:
         self, address: Address, algorithms: Sequence[str], pin: Pin | None, sinks: Sequence[Sink]
     ) -> None:
         self._address = address
-        self._hashes = {name: _new_hash(name) for name in algorithms}
+        self._hashes = {name: new_hash(name) for name in algorithms}
         self._pin = pin
         self._sinks = sinks
         self.bytes_done = 0
@@ -71,17 +68,3 @@ class DigestRun:
         return Digested(
             Facts(after.st_size, pin), {name: run.hexdigest() for name, run in self._hashes.items()}
         )
-
-
-def _new_hash(algorithm: str) -> Any:
-    """A hash by its name in a manifest; the weak ones are damage checks, not for security."""
-    if algorithm in STRONG_ALGORITHMS:
-        return hashlib.new(algorithm)
-    if algorithm in ("md5", "sha1"):
-        return hashlib.new(algorithm, usedforsecurity=False)
-    raise LastingTrouble(show(algorithm), "this release cannot compute that digest")
-
-
-def computable(algorithm: str) -> bool:
-    """Whether :class:`DigestRun` can compute a digest of this algorithm."""
-    return algorithm in STRONG_ALGORITHMS or algorithm in ("md5", "sha1")

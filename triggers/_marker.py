@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Mapping
-from datetime import datetime, timedelta
-from pathlib import PurePath
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
+from anyio import to_thread
 
-from airflow_landmark.deliveries import UNREADABLE_LOOKS, Clock, Looks, Outcome, Target, Terms, wait
+from airflow_landmark.deliveries import (
+    UNREADABLE_LOOKS,
+    Clock,
+    Form,
+    Looks,
+    Outcome,
+    Target,
+    Terms,
+    Way,
+    wait,
+)
 from airflow_landmark.markers import (
-    MAX_VERSION,
     Expectation,
     Interval,
     MarkerError,
     Taken,
-    format_instant,
     parse_instant,
 )
-from airflow_landmark.stores import InvalidAddress, LastingTrouble, StoreError
+from airflow_landmark.stores import InvalidAccess, InvalidAddress, LastingTrouble, StoreError
 
 from ._event import build_event
+from ._plain import plain, plain_options, plain_uri
 
 __all__ = ["MarkerTrigger"]
+
+
+_CLOCK = Clock()
+_NO_WAY = Way()
 
 
 class MarkerTrigger(BaseTrigger):
@@ -48,6 +61,11 @@ class MarkerTrigger(BaseTrigger):
     :param on_taken: ``"accept"``, ``"skip"`` or ``"fail"`` when this delivery was taken before.
     :param taken: ``{"version", "identity"}`` as the ledger held them; ``None`` without a ledger.
     :param unreadable_looks: looks at the same unreadable bytes until a ``failed`` event.
+    :param conn_id: the Airflow connection that holds credentials and settings of the store; ``None`` takes
+        the triggerer's environment. It is looked up once for all waits that name it.
+    :param options: settings of the store, by name; never secrets.
+    :param format: name of the format that the marker is written in; ``None`` for the project's own.
+    :param declare: what the Dag declares of a foreign format, key to text.
     :param newer: arguments of a newer release, passed over with a warning.
     """
 
@@ -68,11 +86,14 @@ class MarkerTrigger(BaseTrigger):
         on_taken: str = "accept",
         taken: Mapping[str, Any] | None = None,
         unreadable_looks: int = UNREADABLE_LOOKS,
+        conn_id: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        format: str | None = None,  # noqa: A002 - as the sensor calls it
+        declare: Mapping[str, str] | None = None,
         **newer: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         arguments = {
-            "uri": uri,
             "dataset": dataset,
             "interval": interval,
             "min_version": min_version,
@@ -87,36 +108,52 @@ class MarkerTrigger(BaseTrigger):
             "taken": taken,
             "unreadable_looks": unreadable_looks,
         }
-        self._arguments = {name: _plain(value) for name, value in arguments.items()}
-        self._newer = sorted(str(name) for name in newer)
+        kept = {"uri": plain_uri(uri)} | {name: plain(value) for name, value in arguments.items()}
+        # Left out when not given: a triggerer of an older release does not know them.
+        if conn_id is not None:
+            kept["conn_id"] = plain(conn_id)
+        if options is not None:
+            kept["options"] = plain_options(kept["uri"], options)
+        if format is not None:
+            kept |= {"format": plain(format), "declare": plain(declare or {})}
+        # A dictionary for each of thousands of waits would be three times as large.
+        self._names, self._values = _same(tuple(kept)), tuple(kept.values())
+        self._newer = tuple(sorted(str(name) for name in newer))
+
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        return dict(zip(self._names, self._values, strict=True))
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The public class path and plain JSON arguments. Airflow stores them readably: no secrets."""
-        return "airflow_landmark.triggers.MarkerTrigger", dict(self._arguments)
+        return "airflow_landmark.triggers.MarkerTrigger", self._arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, fire one event, end. Cancellation is passed on and leaves nothing behind."""
         if self._newer:
             self.log.warning("Arguments of a newer release are passed over: %s", ", ".join(self._newer))
-        clock = Clock()
-        outcome = await self._outcome(clock)
+        clock = _CLOCK
+        terms = await self._checked()
+        try:
+            outcome = terms if isinstance(terms, Outcome) else await wait(terms, clock=clock, tell=self._tell)
+        except StoreError as error:
+            outcome = Outcome("failed", Looks(), word=_word_of(error), text=str(error))
         await self._hold_back(clock)
         yield TriggerEvent(build_event(outcome))
 
-    async def _outcome(self, clock: Clock) -> Outcome:
+    async def _checked(self) -> Terms | Outcome:
+        """The terms of the wait, or its end when the arguments mean none."""
         try:
-            terms = self._terms()
+            if "format" in self._arguments:
+                await to_thread.run_sync(self._terms)  # its reader is imported, and time zones are read
+            return self._terms()
         except (MarkerError, InvalidAddress, TypeError, ValueError, KeyError) as error:
             return Outcome("failed", Looks(), word="configuration", text=f"the wait's arguments: {error}")
-        try:
-            return await wait(terms, clock=clock, tell=self._tell)
-        except StoreError as error:
-            word = "access" if isinstance(error, LastingTrouble) else "trouble"
-            return Outcome("failed", Looks(), word=word, text=str(error))
 
     def _tell(self, text: str) -> None:
         # Each line wakes a database cycle of the triggerer: only changes are told.
-        self.log.info("%s", text)
+        # The class has one logger: bound anew for each wait it would take a kilobyte.
+        self.logger().info("%s", text)
 
     async def _hold_back(self, clock: Clock) -> None:
         """An event that comes before Airflow has noticed the deferral fails the task as killed."""
@@ -132,10 +169,10 @@ class MarkerTrigger(BaseTrigger):
         given = self._arguments
         taken = given["taken"]
         terms = Terms(
-            target=Target.of(given["uri"], given["pattern"]),
-            expectation=Expectation(
-                given["dataset"], Interval.parse(given["interval"]), given["min_version"]
+            target=Target.of(
+                given["uri"], given["pattern"], form=Form.of(given.get("format"), given.get("declare"))
             ),
+            expectation=Expectation(given["dataset"], _interval(given["interval"]), given["min_version"]),
             verify=given["verify"],
             poll_interval=float(given["poll_interval"]),
             deadline=None if given["deadline"] is None else parse_instant(given["deadline"]),
@@ -144,37 +181,31 @@ class MarkerTrigger(BaseTrigger):
             on_taken=given["on_taken"],
             taken=None if taken is None else Taken(int(taken["version"]), str(taken["identity"])),
             unreadable_looks=int(given["unreadable_looks"]),
+            way=_way(given.get("conn_id"), given.get("options")),
         )
         terms.check()
         return terms
 
 
-def _plain(value: Any) -> Any:
-    """The argument as plain JSON; never raises."""
-    try:
-        return _converted(value)
-    except Exception:  # noqa: BLE001 - any exception of the constructor would end the triggerer
-        return f"<{type(value).__name__}: cannot be read>"
+@functools.lru_cache(maxsize=64)
+def _same(names: tuple[str, ...]) -> tuple[str, ...]:
+    """One tuple for all waits whose arguments have these names."""
+    return names
 
 
-def _converted(value: Any) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    # Subclasses, such as members of enumerations, become what they are made of.
-    if isinstance(value, int) and abs(int.__index__(value)) <= MAX_VERSION:
-        return int.__index__(value)
-    if isinstance(value, float) and abs(float.__float__(value)) <= MAX_VERSION:  # NaN compares as false
-        return float.__float__(value)
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, datetime) and value.utcoffset() is not None:
-        return format_instant(value)
-    if isinstance(value, Interval):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(name): _converted(entry) for name, entry in value.items()}
-    return f"<{type(value).__name__}: not a plain value>"
+@functools.lru_cache(maxsize=1024)
+def _interval(text: str) -> Interval:
+    """One interval for all waits of the same day: they are many at midnight."""
+    return Interval.parse(text)
+
+
+def _way(conn_id: str | None, options: Mapping[str, Any] | None) -> Way:
+    if conn_id is None and options is None:
+        return _NO_WAY
+    return Way(conn_id, {} if options is None else options)
+
+
+def _word_of(error: StoreError) -> str:
+    if isinstance(error, InvalidAccess):
+        return "configuration"
+    return "access" if isinstance(error, LastingTrouble) else "trouble"

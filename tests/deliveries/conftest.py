@@ -17,6 +17,7 @@ import anyio
 import pytest
 
 from airflow_landmark.deliveries import Clock, Target, Terms
+from airflow_landmark.deliveries._clock import Signal
 from airflow_landmark.markers import Expectation, FileEntry, Interval, Manifest, Marker, write_marker
 from airflow_landmark.stores import Absent, Address, Facts, Look, Pin, Sighting, StoreError
 from airflow_landmark.stores import _registry as registry
@@ -24,6 +25,10 @@ from airflow_landmark.stores import _registry as registry
 START = datetime(2024, 10, 2, tzinfo=timezone.utc)
 DAY = Interval(START - timedelta(days=1), START)
 DATASET = "sales/orders"
+
+
+def _facts(data: bytes) -> Facts:
+    return Facts(len(data), Pin(etag=hashlib.sha256(data).hexdigest()[:8]))
 
 
 class FakeClock(Clock):
@@ -45,9 +50,9 @@ class FakeClock(Clock):
 
     async def sleep(self, seconds: float) -> None:
         """Wait until time has been moved so far."""
-        await self.wait(asyncio.Event(), seconds)
+        await self.wait(Signal(), seconds)
 
-    async def wait(self, event: asyncio.Event, seconds: float | None) -> bool:
+    async def wait(self, event: Signal, seconds: float | None) -> bool:
         """Wait for the event, or until time has been moved so far."""
         if seconds is not None and seconds <= 0:
             await asyncio.sleep(0)
@@ -99,6 +104,8 @@ class FakeStore:
         self.group_of: Callable[[Address], Hashable] = lambda address: "one mount"
         self._clock = clock
 
+    lists_neighbours = False
+
     def group(self, address: Address) -> Hashable:
         """What the test says."""
         return self.group_of(address)
@@ -106,6 +113,12 @@ class FakeStore:
     def looks_at(self, uri: str) -> list[float]:
         """When the address was looked at."""
         return [at for at, seen in self.looks if seen == uri]
+
+    async def held_digests(
+        self, address: Address, algorithms: Sequence[str], *, pin: Pin | None = None
+    ) -> Mapping[str, str]:
+        """None."""
+        return {}
 
     async def look(self, address: Address, *, since: Sighting | None = None) -> Look:
         """One look, as scripted."""
@@ -120,7 +133,10 @@ class FakeStore:
         )
 
     async def look_many(
-        self, wanted: Mapping[Address, Sighting | None]
+        self,
+        wanted: Mapping[Address, Sighting | None],
+        *,
+        also: Mapping[Address, Sighting | None] | None = None,
     ) -> Mapping[Address, Look | StoreError]:
         """Looks one after another, as scripted."""
         self.calls.append(len(wanted))
@@ -134,16 +150,16 @@ class FakeStore:
 
     async def listing(
         self, folder: Address, *, pattern: str | None = None, limit: int = 100_000
-    ) -> Mapping[str, int]:
+    ) -> Mapping[str, Facts]:
         """Names in the folder."""
         self.listings.append(folder.uri)
         start = folder.folder + "/"
         names = {
-            uri.removeprefix(start): len(data) for uri, data in self.files.items() if uri.startswith(start)
+            uri.removeprefix(start): _facts(data) for uri, data in self.files.items() if uri.startswith(start)
         }
         if pattern is None:
             return names
-        return {n: size for n, size in names.items() if "/" not in n and fnmatch.fnmatchcase(n, pattern)}
+        return {n: facts for n, facts in names.items() if "/" not in n and fnmatch.fnmatchcase(n, pattern)}
 
     async def facts(self, address: Address) -> Facts:
         """Size and pin, as scripted."""
@@ -151,9 +167,11 @@ class FakeStore:
         data = await self._answer(self.facts_script, address, self.files.get(address.uri))
         if data is None:
             raise Absent(address.uri, "no such file")
-        return Facts(len(data), Pin(etag=hashlib.sha256(data).hexdigest()[:8]))
+        return _facts(data)
 
-    async def facts_many(self, addresses: Sequence[Address]) -> Mapping[Address, Facts | StoreError]:
+    async def facts_many(
+        self, addresses: Sequence[Address], *, exact: bool = False
+    ) -> Mapping[Address, Facts | StoreError]:
         """Facts one after another."""
         results: dict[Address, Facts | StoreError] = {}
         for address in addresses:

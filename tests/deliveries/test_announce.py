@@ -332,6 +332,7 @@ async def test_progress_ends_with_everything(folder: Path) -> None:
     assert told[-1] == Progress(2, 2, 9, 9)
 
 
+@pytest.mark.slow
 async def test_many_files(tmp_path: Path, loop_gaps: Make) -> None:
     """Thousands of files are announced within seconds, and the loop goes on meanwhile."""
     for n in range(3000):

@@ -101,6 +101,7 @@ def test_only_what_was_verified_is_opened(accepted: Make, tmp_path: Path) -> Non
         delivery.open("a.csv")
 
 
+@pytest.mark.slow
 def test_a_large_one_is_small_in_xcom(accepted: Make, entry: Make, tmp_path: Path) -> None:
     """With 10,000 files the document stays below 32 KiB, and the list is loaded from the marker again."""
     (tmp_path / "part-7.csv").write_bytes(b"7")

@@ -74,6 +74,7 @@ def test_ascii_compatible_encodings(text: str, encoding: str, block_bytes: int) 
     assert result == expected if expected is not None else isinstance(result, NotCounted)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.randoms(use_true_random=True))
 def test_equals_csv_reader_over_real_blocks(chance: Random) -> None:

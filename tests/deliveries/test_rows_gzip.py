@@ -47,6 +47,7 @@ def test_members_are_one_text(lines: list[bytes]) -> None:
     assert count(data) == count(data, step=1) == count(data, step=7) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 1, 9])
 def test_large_members_over_many_blocks(level: int) -> None:
     """What inflates to many blocks is counted to the last record, at any compression."""
@@ -100,6 +101,7 @@ def test_zlib_without_gzip_header() -> None:
     assert "not gzip" in reason(count(zlib.compress(LINE)))
 
 
+@pytest.mark.slow
 def test_bomb_stops_at_the_ratio_in_bounded_memory() -> None:
     """A file that inflates beyond the ratio is given up early and never held."""
     packer = zlib.compressobj(9, wbits=31)

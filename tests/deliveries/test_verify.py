@@ -17,7 +17,7 @@ import pytest
 
 from airflow_landmark.deliveries import Progress, verify
 from airflow_landmark.markers import MAX_PROBLEMS, FileEntry, Marker, read_marker
-from airflow_landmark.stores import Address, Changed, LocalStore, PassingTrouble, parse_uri
+from airflow_landmark.stores import Address, Changed, Facts, LocalStore, PassingTrouble, Pin, parse_uri
 from airflow_landmark.stores import _local_digest as digests
 
 Make = Callable[..., Any]
@@ -136,8 +136,8 @@ async def test_folder_placeholders_are_never_unexpected(make_marker: Make) -> No
     """Names that end with a slash, as object stores list folders, are passed over."""
 
     class Store(LocalStore):
-        async def listing(self, folder: Address, **_named: Any) -> dict[str, int]:  # type: ignore[override]
-            return {"in/": 0, "in/deeper/": 0, "x\u202e": 1}
+        async def listing(self, folder: Address, **_named: Any) -> dict[str, Facts]:  # type: ignore[override]
+            return {name: Facts(0, Pin()) for name in ("in/", "in/deeper/", "x\u202e")}
 
     marker = read_marker(make_marker(files={}))
     report = await verify(Store(), parse_uri("/none/"), marker, on_unexpected="fail")
@@ -173,12 +173,14 @@ async def test_upper_case_digests(fill: Make, make_marker: Make, tmp_path: Path)
     await store.aclose()
 
 
-async def test_the_best_digest_is_taken(check: Make, fill: Make, entry: Make) -> None:
-    """Of several digests the preferred strong one decides; one that cannot be computed is told."""
+async def test_every_digest_has_to_be_right(check: Make, fill: Make, entry: Make) -> None:
+    """Of several digests the strongest is told when all are right, and a wrong one is corruption."""
     fill({"a": b"1"})
-    sha256, md5 = hashlib.sha256(b"1").hexdigest(), "0" * 32
+    sha256, md5 = hashlib.sha256(b"1").hexdigest(), hashlib.md5(b"1", usedforsecurity=False).hexdigest()
     report = await check([entry("a", b"1", digests={"md5": md5, "sha256": sha256})])
     assert (report.ok, report.digests) == (True, {"sha256": 1})
+    report = await check([entry("a", b"1", digests={"md5": "0" * 32, "sha256": sha256})])
+    assert [(p.kind, p.expected) for p in report.problems] == [("corrupt", f"md5 {'0' * 32}")]
     report = await check([entry("a", b"1", digests={"blake2b": hashlib.blake2b(b"1").hexdigest()})])
     assert report.digests == {"blake2b": 1}
 
@@ -189,7 +191,7 @@ async def test_weak_digests_and_none(fill: Make, entry: Make, tmp_path: Path, ma
     marker = read_marker(make_marker())
     entries = (
         FileEntry("a", 1, {"md5": hashlib.md5(b"1", usedforsecurity=False).hexdigest()}),
-        FileEntry("b", None, {"crc32c": "00000000"}),
+        FileEntry("b", None, {"tiger": "00"}),
     )
     marker = Marker(marker.dataset, marker.interval, 1, type(marker.manifest).of(entries))
     store = await LocalStore().start()
@@ -343,6 +345,7 @@ async def test_files_are_read_side_by_side(check: Make, fill: Make, monkeypatch:
     assert (await check(fill({"a": b"1", "b": b"2"}))).ok
 
 
+@pytest.mark.slow
 async def test_ten_thousand_files(check: Make, entry: Make, tmp_path: Path, loop_gaps: Make) -> None:
     """10,000 small files are verified within seconds, and the loop goes on meanwhile."""
     for n in range(10_000):

@@ -108,6 +108,7 @@ async def test_a_large_marker_is_parsed_beside_the_loop(
     task.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folders", [1, 5000])
 async def test_five_thousand_waits_leave_the_loop_alone(
     started: Any, make_terms: Make, make_marker: Make, tmp_path: Path, loop_gaps: Make, folders: int

@@ -14,11 +14,11 @@ from airflow.sdk.exceptions import (
     AirflowSkipException,
     TaskDeferred,
 )
-from parcels import END, deliver
-from sensing import MODES, StateStore, context_of, deferral_of, run_task, sensor_of
 
 from airflow_landmark.markers import format_instant, parse_instant
 from airflow_landmark.sensors import DeliveryNotInTime, TryOutOfTime
+from parcels import END, deliver
+from sensing import MODES, StateStore, context_of, deferral_of, run_task, sensor_of
 
 NOW = datetime(2024, 5, 2, 6, tzinfo=timezone.utc)
 

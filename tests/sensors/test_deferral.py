@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from airflow.sdk import serde
-from parcels import DATASET, END, START, deliver
-from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 from airflow_landmark.markers import Interval, Taken, parse_instant
 from airflow_landmark.sensors import Delivery, MarkerSensor
 from airflow_landmark.triggers import MarkerTrigger
+from parcels import DATASET, END, START, deliver
+from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 
 def now() -> datetime:

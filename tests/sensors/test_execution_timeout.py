@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
-from parcels import deliver
-from sensing import context_of, deferral_of, fired, sensor_of
 
 from airflow_landmark.markers import parse_instant
 from airflow_landmark.sensors import DeliveryUnavailable
 from airflow_landmark.stores import LocalStore
+from parcels import deliver
+from sensing import context_of, deferral_of, fired, sensor_of
 
 
 @pytest.fixture

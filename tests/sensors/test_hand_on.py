@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from airflow.sdk import Asset, AssetAlias
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
-from parcels import DATASET, DAY_BEFORE, END, FILES, START, deliver, put
-from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 from structlog.testing import capture_logs
 
 from airflow_landmark.sensors import (
@@ -20,6 +18,8 @@ from airflow_landmark.sensors import (
     DeliveryUnavailable,
     MarkerSensor,
 )
+from parcels import DATASET, DAY_BEFORE, END, FILES, START, deliver, put
+from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 
 class Extras(dict[Any, Any]):

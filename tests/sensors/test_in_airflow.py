@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.models import Connection
 from airflow.models.asset import AssetEvent, AssetModel
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
 from airflow.sdk import task as task_of
 from airflow.sdk.bases.operator import ExecutorSafeguard
 from airflow.utils.session import create_session
-from parcels import DATASET, FILES, START, deliver
 from sqlalchemy import select
 
 from airflow_landmark.sensors import LandmarkRetryPolicy, MarkerSensor
 from airflow_landmark.triggers import MarkerTrigger
+from guarded import guarded
+from parcels import DATASET, FILES, START, deliver
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 DAILY: dict[str, Any] = {
@@ -94,14 +96,14 @@ def test_dag_with_waits(
         load(wait.output)
 
     store_dag(dag)
-    wait_for = MarkerTrigger._outcome
+    checked = MarkerTrigger._checked
 
-    async def delivered_meanwhile(self: MarkerTrigger, clock: Any) -> Any:
+    async def delivered_meanwhile(self: MarkerTrigger) -> Any:
         if "comes" in str(self.serialize()):
             await asyncio.to_thread(deliver, tmp_path / "2024-05-01" / "comes", version=4)
-        return await wait_for(self, clock)
+        return await checked(self)
 
-    monkeypatch.setattr(MarkerTrigger, "_outcome", delivered_meanwhile)
+    monkeypatch.setattr(MarkerTrigger, "_checked", delivered_meanwhile)
     run = dag.test(logical_date=RUN_AT)
     assert states(run) == {
         "wait": "success", "load": "success", "bad": "failed", "late": "skipped"
@@ -159,3 +161,33 @@ def test_run_without_an_interval(
     store_dag(dag)
     assert states(dag.test(logical_date=RUN_AT)) == {"wait": "failed"}
     assert not handed_over
+
+
+def test_connection_of_the_database(
+    tmp_path: Path, store_dag: StoreDag, handed_over: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection in Airflow's database reaches the store from worker and trigger, in a test run too."""
+    (tmp_path / "in").mkdir()
+    with guarded(tmp_path, user="user", password="pw-EXAMPLE-1") as server, create_session() as session:  # noqa: S106
+        session.add(
+            Connection(
+                conn_id="partner", conn_type="http", host="127.0.0.1", port=server.port, login="user",
+                password="pw-EXAMPLE-1",  # noqa: S106 - what must not be seen anywhere
+            )
+        )  # fmt: skip
+        session.commit()
+        with DAG("landmark_connection", **DAILY) as dag:
+            MarkerSensor(task_id="wait", uri=f"{server.uri}in/", conn_id="partner", **common(tmp_path))
+            MarkerSensor(task_id="lost", uri=f"{server.uri}in/", conn_id="nobody", **common(tmp_path))
+        store_dag(dag)
+        checked = MarkerTrigger._checked
+
+        async def delivered_meanwhile(self: MarkerTrigger) -> Any:
+            await asyncio.to_thread(deliver, tmp_path / "in")
+            return await checked(self)
+
+        monkeypatch.setattr(MarkerTrigger, "_checked", delivered_meanwhile)
+        run = dag.test(logical_date=RUN_AT)
+    assert states(run) == {"wait": "success", "lost": "failed"}
+    assert set(server.seen) == {server.expected}
+    assert [kwargs["conn_id"] for kwargs in handed_over] == ["partner"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pendulum
 import pytest
-from parcels import END, START
-from sensing import context_of, deferral_of, sensor_of
 
 from airflow_landmark.markers import Interval
 from airflow_landmark.sensors import WaitMisconfigured
+from parcels import END, START
+from sensing import context_of, deferral_of, sensor_of
 
 FIRST = datetime(2024, 5, 1, tzinfo=timezone.utc)
 NEXT = FIRST + timedelta(days=1)

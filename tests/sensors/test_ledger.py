@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException
-from parcels import deliver
-from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 from airflow_landmark.deliveries import BadDelivery, Ledger, Stamp, Unavailable
 from airflow_landmark.markers import Interval, Taken
@@ -19,6 +17,8 @@ from airflow_landmark.sensors import (
     DeliveryUnavailable,
     WaitMisconfigured,
 )
+from parcels import deliver
+from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 
 class Book:

@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parcels import DAY_BEFORE, END, FILES, deliver, marker_of, put
-from sensing import MODES, run_task
 
 from airflow_landmark.markers import parse_instant
-from airflow_landmark.sensors import AccessRefused, DeliveryNotInTime, DeliveryRefused
+from airflow_landmark.sensors import AccessRefused, DeliveryNotInTime, DeliveryRefused, WaitMisconfigured
 from airflow_landmark.stores import LastingTrouble, LocalStore
+from parcels import DAY_BEFORE, END, FILES, deliver, marker_of, put
+from sensing import MODES, run_task
 
 pytestmark = pytest.mark.usefixtures("no_pauses")
 
 
 def nothing(folder: Path) -> None:
     """Nothing lies there."""
+
+
+ELSEWHERE = {"uri": "https://host.example/in/_delivery.json"}
 
 
 @dataclass
@@ -156,7 +159,23 @@ SCENARIOS = {
         lambda f: (put(f / "x", "x"), deliver(f)), "unexpected", {"on_unexpected": "fail"}
     ),
     "unlisted file, ignored": Scenario(lambda f: (put(f / "x", "x"), deliver(f)), 1),
+    "connection that does not exist": Scenario(
+        nothing, WaitMisconfigured, ELSEWHERE | {"conn_id": "nobody"}, says="connection 'nobody'"
+    ),
+    "connection to another origin": Scenario(
+        nothing, WaitMisconfigured, ELSEWHERE | {"conn_id": "partner"}, says="it is for https://other.example"
+    ),
+    "connection to something else": Scenario(
+        nothing, WaitMisconfigured, ELSEWHERE | {"conn_id": "database"}, says="it is of type 'postgres'"
+    ),
 }
+
+
+@pytest.fixture(autouse=True)
+def connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that do not fit to the place that is waited for."""
+    monkeypatch.setenv("AIRFLOW_CONN_PARTNER", "https://user:pw-EXAMPLE-1@other.example")
+    monkeypatch.setenv("AIRFLOW_CONN_DATABASE", "postgres://user:pw-EXAMPLE-1@host.example/orders")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -188,7 +207,7 @@ def test_scenario(name: str, mode: str, tmp_path: Path) -> None:
 def test_files_that_may_not_be_read(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that the store refuses to show end the wait after some looks, long before its deadline."""
 
-    async def refused(_store: LocalStore, addresses: Any) -> Any:
+    async def refused(_store: LocalStore, addresses: Any, **_how: Any) -> Any:
         return {address: LastingTrouble(address.uri, "permission denied") for address in addresses}
 
     deliver(tmp_path)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, BaseOperator, literal
 from airflow.sdk.definitions.xcom_arg import XComArg
-from parcels import DATASET, END, START
 
 from airflow_landmark.markers import Interval
 from airflow_landmark.sensors import MarkerSensor
+from parcels import DATASET, END, START
 
 GOOD: dict[str, Any] = {"task_id": "wait", "uri": "/in/orders/_delivery.json", "dataset": DATASET}
 START_AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -100,15 +100,40 @@ class Upstream(BaseOperator):
         {"interval": timedelta(days=1)},
         {"interval": 1},
         {"interval": {"start": START, "end": END}},
+        {"conn_id": "partner"},
+        {"conn_id": "{{ params.partner }}"},
+        {"options": {"region": "eu-west-3"}},
+        {"options": "region"},
+        {"options": ["region"]},
+        {"uri": "s3://lake/in/", "conn_id": ""},
+        {"uri": "s3://lake/in/", "conn_id": "a\nb"},
+        {"uri": "s3://lake/in/", "options": {"gone": "fail"}},
+        {"uri": "s3://lake/in/", "options": {"secret_access_key": "pw-EXAMPLE-1"}},
+        {"uri": "s3://lake/in/", "options": {"region": 7}},
+        {"uri": "s3://lake/in/{{ ds }}/", "options": {"gone": "fail"}},
+        {"uri": "https://host.example/in/", "options": {"headers": {"Authorization": "Basic pw-EXAMPLE-1"}}},
+        {"uri": "https://host.example/in/", "options": {"Authorization": "Basic pw-EXAMPLE-1"}},
+        {"uri": "https://host.example/in/", "options": {"verify": 7}},
+        {"uri": "https://user:pw-EXAMPLE-1@host.example/in/"},
+        {"uri": "https://host.example/in/?sig=pw-EXAMPLE-1"},
+        {"uri": "/in/{{ ds }}/", "conn_id": "partner"},
     ],
 )
 def test_arguments_that_cannot_work_are_refused(change: dict[str, Any]) -> None:
     """What no run could make right is refused when the Dag is parsed."""
-    with pytest.raises(ValueError, match=r"\w"):
+    with pytest.raises(ValueError, match=r"\w") as caught:
         MarkerSensor(**GOOD | change)
+    assert "pw-EXAMPLE-1" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["uri", "dataset", "pattern"])
+def test_secrets_are_told_where_they_belong() -> None:
+    """An option that could be a secret is refused with the place for it."""
+    for options in ({"token": "x"}, {"headers": {"Authorization": "x"}}, {"Authorization": "x"}):
+        with pytest.raises(ValueError, match="secrets belong into a connection"):
+            MarkerSensor(**GOOD | {"uri": "https://host.example/in/", "options": options})
+
+
+@pytest.mark.parametrize("name", ["uri", "dataset", "pattern", "conn_id"])
 @pytest.mark.parametrize(
     "value", [["/in/a"], ("/in/a",), {"/in/a"}, {"a": 1}, b"/in/a", lambda: "/in/a", 7, 1.5, object()]
 )
@@ -170,6 +195,9 @@ def test_refusal_names_the_argument(name: str) -> None:
         {"soft_fail": True},
         {"deferrable": False, "mode": "reschedule"},
         {"uri": literal("/in/a")},
+        {"uri": "s3://lake/in/", "conn_id": "{{ params.partner }}", "options": {"region": "eu-west-3"}},
+        {"uri": "{{ params.place }}", "conn_id": "partner", "options": {"gone": "fail"}},
+        {"uri": "https://host.example/{{ ds }}/", "conn_id": "partner", "options": {"gone": "fail"}},
     ],
 )
 def test_templates_are_left_for_the_run(change: dict[str, Any]) -> None:

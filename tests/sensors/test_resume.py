@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
-from parcels import DAY_BEFORE, FILES, deliver, put
-from sensing import context_of, deferral_of, fired, sensor_of
 
 from airflow_landmark.sensors import (
     AccessRefused,
@@ -20,6 +18,8 @@ from airflow_landmark.sensors import (
     UnusableEvent,
     WaitMisconfigured,
 )
+from parcels import DAY_BEFORE, FILES, deliver, put
+from sensing import context_of, deferral_of, fired, sensor_of
 
 pytestmark = pytest.mark.usefixtures("no_pauses")
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, Asset, BaseOperator
 from airflow.serialization.serialized_objects import DagSerialization
-from parcels import DATASET, END, START, deliver
-from sensing import context_of
 
 from airflow_landmark.deliveries import Stamp
 from airflow_landmark.markers import Interval, Taken
 from airflow_landmark.sensors import LandmarkRetryPolicy, MarkerSensor
+from parcels import DATASET, END, START, deliver
+from sensing import context_of
 
 FIRST = datetime(2024, 5, 1, tzinfo=timezone.utc)
 NEXT = FIRST + timedelta(days=1)

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferralError
-from parcels import DAY_BEFORE, FILES, deliver, put
-from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 from airflow_landmark.sensors import (
     AccessRefused,
@@ -20,6 +18,8 @@ from airflow_landmark.sensors import (
     UnusableEvent,
     WaitMisconfigured,
 )
+from parcels import DAY_BEFORE, FILES, deliver, put
+from sensing import MODES, context_of, deferral_of, fired, run_task, sensor_of
 
 DAMAGED = {"a.csv": FILES["a.csv"], "b.csv": b"id\n2\n4\n"}
 

@@ -105,7 +105,7 @@ async def test_most_of_sixty_looks_hang_and_the_rest_answer(
         results = await threads.each(lambda n: release.wait() if n in hanging else "seen", range(60))
     assert {n for n, result in results.items() if result == "seen"} == set(range(60)) - hanging
     assert all(isinstance(results[n], PassingTrouble) for n in hanging)
-    assert max(gaps) < 0.5
+    assert max(gaps) < 1.0
     assert len(gaps) >= 20
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowRescheduleException, TaskDeferred
 from airflow.sdk.module_loading import import_string
-from parcels import DATASET, END, START
 
 from airflow_landmark.sensors import MarkerSensor
+from parcels import DATASET, END, START
 
 MODES = ("deferrable", "poke", "reschedule")
 DAY = (START, END)

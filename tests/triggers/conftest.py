@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parcels import DATASET, END, START
 
 from airflow_landmark.triggers import MarkerTrigger
+from parcels import DATASET, END, START
 
 
 @pytest.fixture(autouse=True)

@@ -19,11 +19,12 @@ from airflow.sdk.module_loading import import_string
 from blockbuster import BlockBuster
 from hypothesis import given
 from hypothesis import strategies as st
-from parcels import DATASET, END, START
 from structlog.testing import capture_logs
 
 from airflow_landmark.markers import Interval
+from airflow_landmark.stores import InvalidAccess, InvalidAddress, options_of, parse_uri
 from airflow_landmark.triggers import MarkerTrigger
+from parcels import DATASET, END, START
 
 Drain = Callable[..., Awaitable[list[Any]]]
 CLASSPATH = "airflow_landmark.triggers.MarkerTrigger"
@@ -44,6 +45,8 @@ ALL: dict[str, Any] = {
     "taken": {"version": 1, "identity": "ab" * 32},
     "unreadable_looks": 3,
 }
+WAY = {"conn_id", "options", "format", "declare"}
+"""Kept when they are given only."""
 
 
 class Colour(str, enum.Enum):
@@ -100,18 +103,22 @@ anything = st.recursive(
 )  # fmt: skip
 
 
-@given(st.dictionaries(st.sampled_from(list(ALL)) | st.text(max_size=8), anything, max_size=8))
+@given(st.dictionaries(st.sampled_from([*ALL, *WAY]) | st.text(max_size=8), anything, max_size=8))
 def test_constructor_takes_anything(given_arguments: dict[str, Any]) -> None:
     """Whatever the arguments, known or not, constructing never raises, and what is kept is plain JSON."""
     given_arguments.pop("self", None)
     _, kept = MarkerTrigger(**given_arguments).serialize()
-    assert set(kept) == set(ALL)
+    assert set(kept) - WAY == set(ALL)
     assert json.loads(json.dumps(kept, allow_nan=False)) == kept
 
 
-@given(st.dictionaries(st.sampled_from(list(ALL)), anything, max_size=8))
-def test_serialize_is_stable(given_arguments: dict[str, Any]) -> None:
+uris = st.from_regex(r"(s3|https?|file):/{0,2}[a-z.@:/?#%\ud800é-]{0,20}", fullmatch=True)
+
+
+@given(st.dictionaries(st.sampled_from([*ALL, *WAY]), anything, max_size=8), st.none() | uris)
+def test_serialize_is_stable(given_arguments: dict[str, Any], uri: str | None) -> None:
     """A trigger made from what another one serialized serializes to the same."""
+    given_arguments |= {} if uri is None else {"uri": uri}
     classpath, kept = MarkerTrigger(**given_arguments).serialize()
     again = json.loads(json.dumps(kept, allow_nan=False))
     assert MarkerTrigger(**again).serialize() == (classpath, kept)
@@ -122,6 +129,26 @@ def test_all_arguments_are_serialized_as_given() -> None:
     classpath, kept = MarkerTrigger(**ALL).serialize()
     assert (classpath, kept) == (CLASSPATH, ALL)
     assert import_string(classpath) is MarkerTrigger
+
+
+@given(uris, st.dictionaries(st.sampled_from(["region", "verify", "gone", "headers"]), anything, max_size=3))
+def test_what_is_refused_stays_refused(uri: str, options: dict[str, Any]) -> None:
+    """What is not kept of a URI or of options leaves something that no wait takes for good."""
+    kept = MarkerTrigger(uri=uri, options=options).serialize()[1]
+    try:
+        scheme = parse_uri(uri).scheme
+    except InvalidAddress:
+        with pytest.raises(InvalidAddress):
+            parse_uri(kept["uri"])
+        return
+    assert kept["uri"] == uri
+    try:
+        good = options_of(scheme, options)
+    except InvalidAccess:
+        with pytest.raises(InvalidAccess):
+            options_of(scheme, kept["options"])
+        return
+    assert options_of(scheme, kept["options"]) == good
 
 
 def test_class_path_imports_in_a_fresh_interpreter() -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Connection, Variable
-from parcels import DAY_BEFORE, FILES, deliver
 from structlog.testing import capture_logs
 
 from airflow_landmark.stores import LocalStore
 from airflow_landmark.triggers import MarkerTrigger
+from parcels import DAY_BEFORE, FILES, deliver
 
 Drain = Callable[..., Awaitable[list[Any]]]
 
@@ -158,9 +158,9 @@ async def test_waits_on_one_folder_share_their_looks(
     asked: list[int] = []
     look_many = LocalStore.look_many
 
-    async def counted(self: LocalStore, wanted: Any) -> Any:
+    async def counted(self: LocalStore, wanted: Any, **named: Any) -> Any:
         asked.append(len(wanted))
-        return await look_many(self, wanted)
+        return await look_many(self, wanted, **named)
 
     monkeypatch.setattr(LocalStore, "look_many", counted)
     waits = [asyncio.ensure_future(drain(MarkerTrigger(**arguments))) for _ in range(50)]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parcels import DAY_BEFORE, FILES, deliver, marker_of, put
 
 from airflow_landmark.stores import LocalStore
 from airflow_landmark.triggers import MAX_EVENT_BYTES, MarkerTrigger, parse_event
+from parcels import DAY_BEFORE, FILES, deliver, marker_of, put
 
 Drain = Callable[..., Awaitable[list[Any]]]
 
@@ -270,9 +270,9 @@ async def test_no_look_follows_the_event(
     asked: list[int] = []
     look_many = LocalStore.look_many
 
-    async def counted(self: LocalStore, wanted: Any) -> Any:
+    async def counted(self: LocalStore, wanted: Any, **named: Any) -> Any:
         asked.append(len(wanted))
-        return await look_many(self, wanted)
+        return await look_many(self, wanted, **named)
 
     monkeypatch.setattr(LocalStore, "look_many", counted)
     deliver(tmp_path)
