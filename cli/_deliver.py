@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
 import click
 
+from ._announced import announced_document, announced_lines
 from ._exits import Exit
-from ._options import VERSION, dataset_option, interval_of, json_option, zone_option
-from ._print import banner, counted, facts, hanging, out, out_json, safe
+from ._options import VERSION, dataset_option, interval_of, json_option, marker_name_option, zone_option
+from ._print import out, out_json
 from ._progress import showing
+from ._reach import reach_options, reach_to
 from ._types import Place, Whole
-
-if TYPE_CHECKING:
-    from airflow_landmark.deliveries import Announced, Announcement
 
 __all__ = ["deliver"]
 
 _MAX_HEADER_ROWS = 1_000_000
-_MAX_NAMED = 20
-
-
-def _marker_name(context: click.Context, parameter: click.Parameter, name: str) -> str:
-    from airflow_landmark.markers import UnsafePath, check_path  # noqa: PLC0415
-
-    try:
-        if "/" not in check_path(name):
-            return name
-        text = "the marker lies directly in the folder: give a plain file name"
-    except UnsafePath as error:
-        text = str(error)
-    raise click.BadParameter(text, ctx=context, param=parameter)
 
 
 @click.command(short_help="Hash the files of a folder, then write the marker.")
 @click.argument("folder", type=Place(folder=True))
+@click.argument("destination", type=Place(folder=True), required=False)
 @dataset_option(required=True)
 @click.option(
     "--interval", metavar="A/B", required=True, help="Two RFC 3339 instants: what time the data is about."
@@ -56,21 +40,22 @@ def _marker_name(context: click.Context, parameter: click.Parameter, name: str) 
     metavar="N",
     help="Records before the data in each CSV or TSV file.",
 )
-@click.option(
-    "--name",
-    default="_delivery.json",
-    show_default=True,
-    metavar="NAME",
-    callback=_marker_name,
-    help="The marker's file name.",
-)
+@marker_name_option
 @click.option("--withdraw", is_flag=True, help="Recall what was delivered; no files are announced.")
 @click.option("--allow-empty", is_flag=True, help="A folder without files is meant to be empty.")
 @click.option("--producer", metavar="TEXT", help="Who delivers; informative.")
+@click.option(
+    "--also",
+    type=click.Choice(["sums"]),
+    multiple=True,
+    help="Write a list of checksums, SHA256SUMS, before the marker.",
+)
+@reach_options
 @json_option
 def deliver(
     *,
     folder: str,
+    destination: str | None,
     dataset: str,
     interval: str,
     zone: str | None,
@@ -81,9 +66,16 @@ def deliver(
     withdraw: bool,
     allow_empty: bool,
     producer: str | None,
+    also: tuple[str, ...],
+    conn_id: str | None,
+    options: tuple[str, ...],
     as_json: bool,
 ) -> Exit:
     """Announce the files of FOLDER: hash them all, then write the marker.
+
+    With DESTINATION the files of the local FOLDER are carried there first, and the marker is written there.
+    Either place may be a local path or, to be announced in, s3://bucket/prefix; nothing is written to
+    https://host/path.
 
     Every file below FOLDER is announced. Nothing is written when a file changes meanwhile, when a name
     or a link is one that readers refuse, or when this version or a higher one lies there.
@@ -92,6 +84,8 @@ def deliver(
     from airflow_landmark.markers import Expectation  # noqa: PLC0415
 
     _refuse_idle(withdraw=withdraw, rows=rows, header_rows=header_rows, allow_empty=allow_empty)
+    if withdraw and (also or destination):
+        raise click.UsageError("--withdraw carries no files: give the delivery's folder alone")
     announcement = Announcement(
         Expectation(dataset, interval_of(interval, zone), version),
         name=name,
@@ -101,13 +95,25 @@ def deliver(
         allow_empty=allow_empty,
         producer=producer,
         timezone=zone,
+        also=also,
     )
-    with showing("Hashing") as progress:
-        announced = run(lambda: announce(folder, announcement, progress=progress))
+    place, source = (folder, None) if destination is None else (destination, folder)
+    reach = reach_to(place, conn_id=conn_id, options=options)
+    with showing("Hashing" if source is None else "Delivering") as progress:
+        announced = run(
+            lambda: announce(
+                place,
+                announcement,
+                source=source,
+                progress=progress,
+                way=reach.way,
+                access=reach.access,
+            )
+        )
     if as_json:
-        out_json(_document(announced))
+        out_json(announced_document(announced))
     else:
-        out(*_lines(announced, announcement))
+        out(*announced_lines(announced, word="WITHDRAWN" if withdraw else "ANNOUNCED", rows=rows == "auto"))
     return Exit.YES
 
 
@@ -117,47 +123,3 @@ def _refuse_idle(*, withdraw: bool, rows: str, header_rows: int, allow_empty: bo
         raise click.UsageError("--withdraw announces no files: leave out --rows and --allow-empty")
     if header_rows and rows != "auto":
         raise click.UsageError("--header-rows counts only together with --rows auto")
-
-
-def _document(announced: Announced) -> dict[str, Any]:
-    stamp, marker = announced.stamp, announced.marker
-    return {
-        "ok": True,
-        "dataset": stamp.dataset,
-        "interval": stamp.interval.to_json(),
-        "version": stamp.version,
-        "status": marker.status,
-        "marker": {
-            "uri": stamp.uri,
-            "sha256": stamp.sha256,
-            "size": stamp.size,
-            "pin": stamp.pin.to_json(),
-        },
-        "manifest": marker.manifest.counts(),
-        "not_counted": dict(announced.not_counted),
-    }
-
-
-def _lines(announced: Announced, asked: Announcement) -> Iterator[str]:
-    stamp, missed = announced.stamp, announced.not_counted
-    word = "WITHDRAWN" if asked.withdraw else "ANNOUNCED"
-    yield banner(Exit.YES, word, f"version {stamp.version} of {stamp.dataset}")
-    files = f"{counted(stamp.files, 'file')}, {counted(stamp.size_bytes or 0, 'byte')}"
-    yield from facts(
-        ("marker", stamp.uri),
-        ("sha256", stamp.sha256),
-        ("interval", f"{stamp.interval}" + (f" ({asked.timezone})" if asked.timezone else "")),
-        ("files", None if asked.withdraw else files),
-        ("rows", _rows(announced) if asked.count_rows else None),
-    )
-    for path, reason in list(missed.items())[:_MAX_NAMED]:
-        yield f"  not counted: {safe(path)}"
-        yield from hanging(safe(reason), indent=4)
-    if len(missed) > _MAX_NAMED:
-        yield f"  and {counted(len(missed) - _MAX_NAMED, 'file')} more not counted"
-
-
-def _rows(announced: Announced) -> str:
-    known = [entry.rows for entry in announced.marker.manifest.files if entry.rows is not None]
-    text = f"{sum(known):,}"
-    return f"{text} in {counted(len(known), 'file')}" if announced.not_counted else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -36,8 +37,27 @@ class Commands(click.Group):
         except (KeyboardInterrupt, click.Abort):
             status = _failed(ctx, Exit.INTERRUPTED, "interrupted", "interrupted")
         except Exception as error:  # noqa: BLE001 - the last place that can spare users a traceback
-            status = _sorted(ctx, error)
+            status = self.trouble(ctx, error)
         ctx.exit(status)
+
+    def trouble(self, ctx: click.Context, error: Exception) -> Exit:
+        """Say what an error of a command is; a group with errors of its own knows better."""
+        return _sorted(ctx, error)
+
+    @staticmethod
+    def note_machine(ctx: click.Context, wanted: bool) -> None:
+        """Note that a machine reads the answer, if so."""
+        ctx.meta[_JSON] = ctx.meta[_JSON] or wanted
+
+    @staticmethod
+    def failed(
+        ctx: click.Context, status: Exit, kind: str, text: str, *, details: Sequence[str] = ()
+    ) -> Exit:
+        """Say an error in one line, its details in lines below, and to machines in one document."""
+        _failed(ctx, status, kind, text, details=details)
+        if len(details) > 1:
+            err(*(f"  {detail}" for detail in details))
+        return status
 
 
 def _misused(ctx: click.Context, error: click.UsageError) -> Exit:
@@ -75,12 +95,13 @@ def _failed(
     *,
     uri: str | None = None,
     problems: list[dict[str, str]] | None = None,
+    details: Sequence[str] = (),
 ) -> Exit:
     """Say it in one line, and to machines in one document."""
     command = f"{ctx.command_path} {ctx.invoked_subcommand or ''}".strip()
     err(f"{command}: {uri}: {text}" if uri and uri not in text else f"{command}: {text}")
     if ctx.meta[_JSON]:
         document: dict[str, Any] = {"ok": False, "error": {"kind": kind, "text": text}}
-        known = {"uri": uri, "problems": problems}
+        known = {"uri": uri, "problems": problems, "details": list(details) or None}
         out_json(document | {key: value for key, value in known.items() if value is not None})
     return status

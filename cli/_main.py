@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ._capacity import capacity
+from ._convert import convert
 from ._deliver import deliver
 from ._exits import TABLE
 from ._group import Commands
@@ -44,11 +46,14 @@ def main() -> None:
     """Hand over deliveries of files, verify them, wait for them.
 
     A delivery is a folder of data files and one marker, _delivery.json, that is written last and says
-    which files belong to it.
+    which files belong to it. It lies in a local folder, in an S3 bucket (s3://bucket/key) or on a web
+    server (https://host/path).
     """
 
 
 main.add_command(deliver)
 main.add_command(verify)
 main.add_command(wait)
+main.add_command(convert)
 main.add_command(schema)
+main.add_command(capacity)

@@ -19,6 +19,8 @@ __all__ = [
     "interval_of",
     "json_option",
     "level_option",
+    "marker_name_option",
+    "min_version_option",
     "zone_option",
 ]
 
@@ -67,6 +69,30 @@ def zone_option(command: CommandT) -> CommandT:
     return click.option("--timezone", "zone", metavar="TZ", callback=_zone, help=text)(command)
 
 
+def _marker_name(context: click.Context, parameter: click.Parameter, name: str) -> str:
+    from airflow_landmark.markers import UnsafePath, check_path  # noqa: PLC0415
+
+    try:
+        if "/" not in check_path(name):
+            return name
+        text = "the marker lies directly in the folder: give a plain file name"
+    except UnsafePath as error:
+        text = str(error)
+    raise click.BadParameter(text, ctx=context, param=parameter)
+
+
+def marker_name_option(command: CommandT) -> CommandT:
+    """``--name``."""
+    return click.option(
+        "--name",
+        default="_delivery.json",
+        show_default=True,
+        metavar="NAME",
+        callback=_marker_name,
+        help="The marker's file name.",
+    )(command)
+
+
 def json_option(command: CommandT) -> CommandT:
     """``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")(command)
@@ -77,6 +103,18 @@ def level_option(command: CommandT) -> CommandT:
     text = "How much is proven: the marker alone; presence and size of its files; their digests too; "
     text += "the counts of rows too."
     return click.option("--level", type=_LEVELS, default="digests", show_default=True, help=text)(command)
+
+
+def min_version_option(command: CommandT) -> CommandT:
+    """``--min-version``."""
+    return click.option(
+        "--min-version",
+        type=VERSION,
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="The least acceptable version.",
+    )(command)
 
 
 def interval_of(text: str, zone: str | None) -> Interval:

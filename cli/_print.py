@@ -35,7 +35,7 @@ __all__ = [
 _FIRST_KINDS = ("missing", "incomplete", "corrupt", "rows", "unexpected")
 _SHOWN_HEX = 16
 _LONG_HEX = re.compile(r"\b[0-9a-f]{32,128}\b")
-_COLORS = {Exit.YES: "green", Exit.NO: "red", Exit.UNKNOWN: "yellow"}
+_COLORS = {Exit.YES: "green", Exit.NO: "red", Exit.UNKNOWN: "yellow", Exit.SPARE: "yellow"}
 
 
 def prepare_streams() -> None:

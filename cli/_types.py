@@ -62,7 +62,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic only since 
 
 
 class Place(click.ParamType):  # type: ignore[type-arg]  # generic only since click 8.5
-    """A URI, or a local path, which may be relative.
+    """A URI, such as ``s3://bucket/key`` or ``https://host/path``, or a local path, which may be relative.
 
     :param folder: it names the delivery's folder; otherwise the marker or, where a local folder lies or
         with a trailing slash, the marker of the default name in that folder.

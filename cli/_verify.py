@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ._exits import Exit
-from ._options import VERSION, dataset_option, interval_of, json_option, level_option, zone_option
+from ._format_options import form_of, format_options
+from ._options import (
+    dataset_option,
+    interval_of,
+    json_option,
+    level_option,
+    min_version_option,
+    zone_option,
+)
 from ._print import banner, counted, facts, out, out_json, problem_lines, safe
 from ._progress import showing
+from ._reach import reach_options, reach_to
 from ._types import Place
 
 if TYPE_CHECKING:
@@ -28,14 +37,7 @@ _WORDS = {Exit.YES: "HOLDS", Exit.NO: "DOES NOT HOLD", Exit.UNKNOWN: "COULD NOT 
 @dataset_option(required=False)
 @click.option("--interval", metavar="A/B", help="The expected interval; else the marker's own.")
 @zone_option
-@click.option(
-    "--min-version",
-    type=VERSION,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The least acceptable version.",
-)
+@min_version_option
 @level_option
 @click.option(
     "--unexpected",
@@ -44,6 +46,8 @@ _WORDS = {Exit.YES: "HOLDS", Exit.NO: "DOES NOT HOLD", Exit.UNKNOWN: "COULD NOT 
     show_default=True,
     help="What to do about files in the folder that the marker does not list.",
 )
+@format_options
+@reach_options
 @json_option
 def verify(
     *,
@@ -54,17 +58,24 @@ def verify(
     min_version: int,
     level: Level,
     unexpected: Literal["ignore", "warn", "fail"],
+    format_name: str | None,
+    declared: tuple[str, ...],
+    conn_id: str | None,
+    options: tuple[str, ...],
     as_json: bool,
 ) -> Exit:
     """Look once whether a delivery holds what its marker promises.
 
-    URI names the marker or its folder.
+    URI names the marker or, with a slash at its end, its folder: a local path, s3://bucket/key or
+    https://host/path.
     """
     from airflow_landmark.deliveries import check, run  # noqa: PLC0415
 
     if zone and not interval:
         raise click.UsageError("--timezone says what day --interval means: give --interval too")
     expected = interval_of(interval, zone) if interval else None
+    form = form_of(format_name, declared, uri=uri)
+    reach = reach_to(uri, conn_id=conn_id, options=options)
     with showing("Verifying") as progress:
         found = run(
             lambda: check(
@@ -75,6 +86,9 @@ def verify(
                 level=level,
                 on_unexpected=unexpected,
                 progress=progress,
+                way=reach.way,
+                access=reach.access,
+                form=form,
             )
         )
     if as_json:
@@ -131,5 +145,6 @@ def _proven(found: Check) -> str | None:
         return None
     proven = [f"presence and size of {counted(len(report.facts), 'file')}"]
     proven += [f"{name} of {counted(count, 'file')}" for name, count in sorted(report.digests.items())]
+    proven += [f"{counted(report.held, 'file')} by the store's own digest"] if report.held else []
     proven += [f"rows of {counted(report.rows_counted, 'file')}"] if report.rows_counted else []
     return ", ".join(proven)

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ._exits import Exit
-from ._options import VERSION, dataset_option, interval_of, json_option, level_option, zone_option
+from ._format_options import form_of, format_options
+from ._options import (
+    dataset_option,
+    interval_of,
+    json_option,
+    level_option,
+    min_version_option,
+    zone_option,
+)
 from ._print import err, out_json
 from ._progress import showing
+from ._reach import reach_options, reach_to
 from ._types import Place, Seconds
 
 if TYPE_CHECKING:
-    from airflow_landmark.deliveries import Accepted, DeliveryError, Level, Outcome, Target, Terms
+    from airflow_landmark.deliveries import Accepted, DeliveryError, Form, Level, Outcome, Target, Terms
+    from airflow_landmark.stores import Access
 
 __all__ = ["wait"]
 
@@ -25,14 +35,7 @@ __all__ = ["wait"]
 @dataset_option(required=True)
 @click.option("--interval", metavar="A/B", required=True, help="The expected interval.")
 @zone_option
-@click.option(
-    "--min-version",
-    type=VERSION,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The least acceptable version.",
-)
+@min_version_option
 @click.option(
     "--pattern",
     metavar="P",
@@ -55,6 +58,8 @@ __all__ = ["wait"]
     show_default=True,
     help="What to do while another dataset or interval lies there.",
 )
+@format_options
+@reach_options
 @json_option
 def wait(
     *,
@@ -68,24 +73,34 @@ def wait(
     poll: float,
     level: Level,
     on_mismatch: Literal["wait", "fail"],
+    format_name: str | None,
+    declared: tuple[str, ...],
+    conn_id: str | None,
+    options: tuple[str, ...],
     as_json: bool,  # noqa: ARG001 - the answer is JSON in any case; errors are told where they end
 ) -> Exit:
     """Wait for a delivery, verify it, and print its document.
 
-    URI names the marker or its folder. The JSON document on stdout is the one that a sensor returns;
-    what is seen meanwhile goes to stderr. With --json a failure is a JSON document on stdout too.
+    URI names the marker or, with a slash at its end, its folder: a local path, s3://bucket/key or
+    https://host/path.
+
+    The JSON document on stdout is the one that a sensor returns; what is seen meanwhile goes to stderr.
+    With --json a failure is a JSON document on stdout too.
     """
     from airflow_landmark.deliveries import Terms, run  # noqa: PLC0415
     from airflow_landmark.markers import Expectation  # noqa: PLC0415
 
     deadline = None if timeout is None else datetime.now(tz=timezone.utc) + timedelta(seconds=timeout)
+    form = form_of(format_name, declared, uri=uri, pattern=pattern)
+    reach = reach_to(uri, conn_id=conn_id, options=options)
     terms = Terms(
-        target=_target_of(uri, pattern),
+        target=_target_of(uri, pattern, reach.access, form),
         expectation=Expectation(dataset, interval_of(interval, zone), min_version),
         verify=level,
         poll_interval=poll,
         deadline=deadline,
         on_mismatch=on_mismatch,
+        way=reach.way,
     )
     _tell(f"waiting at {terms.target.text} for {dataset}, {terms.expectation.interval}")
     accepted = run(lambda: _receive(terms))
@@ -100,12 +115,12 @@ def _tell(text: str) -> None:
     err(f"{now} {text}")
 
 
-def _target_of(uri: str, pattern: str | None) -> Target:
+def _target_of(uri: str, pattern: str | None, access: Access | None, form: Form | None) -> Target:
     from airflow_landmark.deliveries import Target  # noqa: PLC0415
     from airflow_landmark.stores import InvalidAddress  # noqa: PLC0415
 
     try:
-        target = Target.of(uri, pattern)
+        target = Target.of(uri, pattern, access=access, form=form)
     except InvalidAddress as error:
         raise click.BadParameter(f"{error.place}: {error.reason}", param_hint="'--pattern'") from None
     _refuse_unclear(target)
@@ -115,7 +130,12 @@ def _target_of(uri: str, pattern: str | None) -> Target:
 def _refuse_unclear(target: Target) -> None:
     """A name that looks like a folder's, where nothing lies yet: it would be waited for as a file."""
     address = target.address
-    if target.pattern or address.scheme != "file" or "." in address.name or os.path.exists(address.uri):  # noqa: PTH110
+    if target.pattern or target.form.foreign or "." in address.name:
+        return
+    if address.scheme != "file":  # whether something lies there is not known before the first look
+        _tell(f"{address.uri} is taken for the marker: a slash at the end makes it the marker's folder")
+        return
+    if os.path.exists(address.uri):  # noqa: PTH110
         return
     text = f"nothing lies at {address.uri} yet: end it with a slash if it will be a folder, and else give "
     text += "the folder, with the marker's name as --pattern"
@@ -124,9 +144,15 @@ def _refuse_unclear(target: Target) -> None:
 
 async def _receive(terms: Terms) -> Accepted:
     """Wait, then accept what came."""
-    from airflow_landmark.deliveries import accept, wait  # noqa: PLC0415
+    from airflow_landmark.deliveries import AccessTrouble, Unavailable, accept, wait  # noqa: PLC0415
+    from airflow_landmark.stores import LastingTrouble, StoreError  # noqa: PLC0415
 
-    outcome = await wait(terms, tell=_tell)
+    try:
+        outcome = await wait(terms, tell=_tell)
+    except LastingTrouble as error:
+        raise AccessTrouble(terms.target.text, "access", str(error)) from None
+    except StoreError as error:
+        raise Unavailable(terms.target.text, "trouble", str(error)) from None
     if outcome.stamp is None:
         raise _ending(terms, outcome)
     with showing("Verifying") as progress:

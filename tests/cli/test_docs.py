@@ -77,7 +77,10 @@ class Shell:
         subprocess.run([sys.executable, "-c", code], cwd=self.place, check=True, timeout=60)
 
 
-@pytest.mark.parametrize("name", ["cli.md", "partners.md", "../README.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["cli.md", pytest.param("formats.md", marks=pytest.mark.slow), "partners.md", "../README.md"],
+)
 def test_examples(name: str, tmp_path: Path) -> None:
     """Every example of a document does what the document says, one after another."""
     shell = Shell(tmp_path)

@@ -197,7 +197,7 @@ def test_dots_and_folder(delivery: Path, landmark: Landmark, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["s3://bucket/key"], "no store for s3:"),
+        (["s4://bucket/key"], "no store for s4:"),
         (["a\x1bb"], "control characters"),
         ([""], "URI"),
         ([".", "--timezone", "Europe/Berlin"], "--interval"),
