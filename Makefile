@@ -38,11 +38,15 @@ demo: $(READY) ## run the demonstration on a real Airflow; KEEP=1 leaves it runn
 
 .PHONY: test
 test: $(READY) ## run the fast tests
-	$(RUN)/python -m pytest -m "not e2e and not slow"
+	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadfile
 
 .PHONY: e2e
 e2e: $(READY) ## run the tests that need a real Airflow, a wheel, or long
 	$(RUN)/python -m pytest -m "e2e or slow"
+
+.PHONY: bench
+bench: $(READY) ## measure our trigger beside Airflow's own; BENCH=--quick or --full for shorter or longer
+	$(RUN)/python benchmarks/triggers.py $(BENCH)
 
 .PHONY: check
 check: $(READY) types ## lint, formatting, types and packaging

@@ -1,0 +1,1 @@
+"""Our trigger beside Airflow's own, each case in a process of its own, servers in theirs."""
