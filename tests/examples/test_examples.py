@@ -13,16 +13,18 @@ import pytest
 from airflow.sdk import DAG
 
 ROOT = Path(__file__).resolve().parents[2]
+DAGS = sorted(path for folder in ("dags", "formats") for path in (ROOT / "examples" / folder).glob("*.py"))
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks() -> list[tuple[str, str]]:
     """The Python blocks of the pages for Dag authors, each with its page's name."""
-    pages = [ROOT / "README.md", ROOT / "docs" / "dags.md"]
+    names = ("README.md", "docs/dags.md", "docs/formats.md", "docs/stores.md")
+    pages = [ROOT / name for name in names]
     return [(page.name, code) for page in pages for code in PYTHON.findall(page.read_text())]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "dags").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", DAGS, ids=lambda path: path.stem)
 def test_example_is_a_dag(path: Path) -> None:
     """Each example defines one Dag of its file's name, with a wait in it."""
     found = [value for value in runpy.run_path(str(path)).values() if isinstance(value, DAG)]
