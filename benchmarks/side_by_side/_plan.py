@@ -74,7 +74,7 @@ class Comparison:
 
 def floors(scale: Scale) -> tuple[Case, Case]:
     """The idle loop, and tasks that do nothing but wait."""
-    seconds = 30 * _SECONDS[scale]
+    seconds = 20 * _SECONDS[scale]
     bare = Case("none", "bare", 500 if scale == "quick" else 5000, 5.0, seconds / 3)
     return Case("none", "idle", 0, 5.0, seconds), bare
 
@@ -99,42 +99,46 @@ def plan(scale: Scale) -> list[Comparison]:
 
 def _local(counts: tuple[int, ...], most: int) -> Iterator[Comparison]:
     for waits in counts:
-        ours = Case("local", "ours", waits, 5.0, 40 if waits == most else 15, places=1, appear=20)
+        ours = Case("local", "ours", waits, 5.0, 30 if waits == most else 8, places=1)
+        ours = replace(ours, appear=20 if waits == min(1000, most) else 0)
         targets = (t.QUIET, *t.STARTS.get(waits, ()), *((t.OfPeer("cpu", 0.5),) if waits == most else ()))
         yield _pair(f"local-{waits}", f"Local: {waits:,} waits in one folder", ours, targets)
-    ours = Case("local", "ours", most, 5.0, 40)
+    ours = Case("local", "ours", most, 5.0, 30)
     targets = (t.QUIET, t.OfPeer("cpu", 5), t.AtMost("memory", 12))
     yield _pair(f"local-folders-{most}", f"Local: {most:,} waits in as many folders", ours, targets)
 
 
 def _http(counts: tuple[int, ...], some: int) -> Iterator[Comparison]:
-    polls = {100: 5.0, 1000: 5.0, 5000: 30.0}
+    polls = {100: 5.0, 1000: 5.0, 5000: 15.0}
     for waits in counts:
-        ours = Case("http", "ours", waits, polls[waits], max(15, polls[waits]))
+        poll = polls[waits]
+        ours = Case("http", "ours", waits, poll, 10 if waits == 100 else 15, settle=4.0)
         targets = (t.QUIET, *t.STARTS.get(waits, ()), *(t.HTTP if waits == some else ()))
-        if polls[waits] == 5.0:
+        if waits == some:
             # The second look comes up to a quarter of the interval late, to spread the waits.
-            ours = replace(ours, appear=20, settle=1.25 * 5.0)
+            ours = replace(ours, appear=20, settle=1.25 * poll)
             targets += (t.ON_TIME,)
         yield _pair(f"http-{waits}", f"HTTP: {waits:,} URLs of one host", ours, targets)
-    ours = Case("http", "ours", some, 5.0, 15, places=1)
+    ours = Case("http", "ours", some, 5.0, 10, places=1)
     what = f"HTTP: {some:,} waits on one URL"
     yield Comparison("http-one-url", what, ours, None, "it has no way to share", (t.QUIET, t.ONE_REQUEST))
 
 
 def _refusals(statuses: tuple[int, ...]) -> Iterator[Comparison]:
     for status in statuses:
-        ours = Case("http", "ours", 1, 5.0, 20, status=status)
+        ours = Case("http", "ours", 1, 5.0, 15, status=status)
         yield _pair(f"http-{status}", f"HTTP: one wait, answered with {status}", ours, (t.PATIENT,))
 
 
 def _s3(counts: tuple[int, ...], scale: Scale) -> Iterator[Comparison]:
-    polls = {100: 5.0, 1000: 60.0, 5000: 60.0}
+    polls, seconds = {100: 5.0, 1000: 60.0, 5000: 30.0}, {100: 10.0, 1000: 75.0, 5000: 38.0}
     for waits in counts:
-        ours = Case("s3", "ours", waits, polls[waits], 15 if waits == 100 else 75)
+        ours = Case("s3", "ours", waits, polls[waits], seconds[waits])
         ours = replace(ours, appear=20 if waits == 100 else 0)
         targets = (t.QUIET, *t.STARTS.get(waits, ()), *(t.S3 if waits == 1000 or scale == "quick" else ()))
         both = _pair(f"s3-{waits}", f"S3: {waits:,} waits under one prefix", ours, targets)
+        if waits == 1000:  # its looks come in an even rhythm: one interval is enough
+            both = replace(both, peer=replace(ours, side="peer", seconds=60.0))
         if waits == 5000 and scale != "full":
             why = "its start takes minutes and 7 GiB (--full runs it)"
             both = replace(both, peer=None, why_no_peer=why)

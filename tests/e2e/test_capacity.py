@@ -54,13 +54,21 @@ def _run(airflow: LocalAirflow, arguments: Iterable[str]) -> subprocess.Complete
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
+def _watched(airflow: LocalAirflow, place: list[str]) -> dict[str, Any] | None:
+    """What the command says, once a triggerer holds every wait: rows come before their owners."""
+    done = _run(airflow, ["watch", *place, "--once", "--json", "--grace", "120"])
+    document: dict[str, Any] = json.loads(done.stdout)
+    held = sum(one["triggers"] for one in document["triggerers"] if one["alive"])
+    return document if held == COUNT else None
+
+
 @pytest.fixture(scope="module")
 def known(airflow: LocalAirflow) -> Known:
     """Return the known times of one run of 40 waits."""
     run = airflow.api.start_run(dag_id="capacity_known")
     wait_until(check=lambda: airflow.database.trigger_count() >= COUNT, what="all wait", seconds=120)
     watched = [
-        json.loads(_run(airflow, ["watch", *place, "--once", "--json", "--grace", "120"]).stdout)
+        wait_until(check=lambda place=place: _watched(airflow, place), what="all are held", seconds=60)
         for place in _places(airflow)
     ]
     run.wait(seconds=200)

@@ -29,7 +29,7 @@ class KnownWait(BaseOperator):
 
 
 with DAG("capacity_known", schedule=None, max_active_tasks=100):
-    KnownWait.partial(task_id="wait").expand(seconds=[45 + index % 10 for index in range(40)])
+    KnownWait.partial(task_id="wait").expand(seconds=[90 + index % 10 for index in range(40)])
 
 with DAG("capacity_daily", schedule="@daily", start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)):
     KnownWait(task_id="wait", seconds=1)
