@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import random
-import resource
-import sys
 import time
+from pathlib import Path
 
 import pytest
 from sizing import DAY, MARKER, MONDAY, S3, a_wait, triggerers
 
 from airflow_landmark.capacity import Cron, Inputs, Scenario, Wait, check, from_samples
+from peaks import measured
+
+SUPPORT = Path(__file__).parents[1] / "support"
+IN_A_PROCESS = """
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+print(runpy.run_path(sys.argv[2])["_cpu_seconds"](int(sys.argv[3])))
+"""
 
 
 def _many(count: int) -> list[Wait]:
@@ -46,14 +53,18 @@ def _cpu_seconds(count: int) -> float:
     return time.process_time() - begin
 
 
+def _measured(count: int) -> tuple[float, int]:
+    """CPU seconds and bytes of a process that sizes so many waits and does nothing else."""
+    done = measured(IN_A_PROCESS, str(SUPPORT), __file__, str(count))
+    assert done.code == 0, done.errors
+    return float(done.output), done.peak_bytes
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_work_grows_with_the_waits() -> None:
     """1x, 2x and 4x of the waits take at most so much more CPU, with room for what a busy machine adds."""
-    one, two, four = (_cpu_seconds(count) for count in (2500, 5000, 10_000))
+    (one, _), (two, _), (four, peak_bytes) = (_measured(count) for count in (2500, 5000, 10_000))
     assert two < 2 * one * 1.5
     assert four < 4 * one * 1.5
-    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1 if sys.platform == "darwin" else 1024
-    )
     assert peak_bytes < 2**30

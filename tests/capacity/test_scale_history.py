@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -17,6 +15,8 @@ import pytest
 import sqlalchemy as sa
 from metadata import Metadata
 
+from peaks import measured, measured_module
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 DAGS, TASKS = 2_500, 4
@@ -24,7 +24,7 @@ MILLION = 1_000_000
 GIB = 2**30
 SCHEDULES = [f"{minute} {hour} * * *" for minute in range(0, 60, 15) for hour in range(24)]
 READ = """
-import json, resource, sys, time
+import json, sys, time
 from datetime import datetime, timezone
 from airflow_landmark.capacity._read_database import open_database
 from airflow_landmark.capacity._read_history import read_past_waits
@@ -34,9 +34,8 @@ with open_database(sys.argv[1]) as database:
         database, since=datetime(2020, 1, 1, tzinfo=timezone.utc), tell=lambda done, _: told.append(done)
     )
     cpu = time.process_time() - begun
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 found = {"waits": len(past.intervals), "rows": past.rows, "told": len(told)}
-print(json.dumps({"cpu": cpu, "peak": peak, **found}))
+print(json.dumps({"cpu": cpu, **found}))
 """
 
 
@@ -69,9 +68,9 @@ def _filled(template: Path, path: Path, count: int) -> str:
 
 
 def _read(url: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-c", READ, url], capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    done = measured(READ, url)
+    assert done.code == 0, done.errors
+    return {"peak": done.peak_bytes, **json.loads(done.output)}
 
 
 def test_reading_is_linear_in_the_rows(airflow_db: Path, tmp_path: Path) -> None:
@@ -103,18 +102,13 @@ def test_check_at_full_size(airflow_db: Path, tmp_path: Path) -> None:
     url = _filled(airflow_db, tmp_path / "full.db", MILLION)
     metadata = Metadata(url)
     metadata.dags(_dags())
-    command = [sys.executable, "-m", "airflow_landmark.cli", "capacity", "check", "--db", url]
+    options = ["--db", url, "--history", "30d", "--horizon", "5w", "--json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [*command, "--history", "30d", "--horizon", "5w", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = measured_module("airflow_landmark.cli", "capacity", "check", *options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode in (0, 1, 3, 4), done.stderr
-    assert '"partitions"' in done.stdout, done.stderr
-    assert after.ru_maxrss * 1024 < GIB
+    assert done.code in (0, 1, 3, 4), done.errors
+    assert '"partitions"' in done.output, done.errors
+    assert done.peak_bytes < GIB
     # a minute on a quiet machine; much more would mean that something has become quadratic
     assert after.ru_utime - before.ru_utime < 240
 

@@ -30,12 +30,12 @@ def _rule(rooms: str = "", at_once: str = "", when_needed: str = "") -> Rule:
 RULES = {
     "markers": _rule(),
     "stores": _rule("markers", "anyio aiofiles aiobotocore botocore httpx", "aiohttp awscrt certifi"),
-    "deliveries": _rule("markers stores", "anyio", "pyarrow"),
+    "deliveries": _rule("markers stores", "anyio", "pyarrow sqlalchemy"),
     "triggers": _rule("markers stores deliveries", "anyio airflow"),
     "sensors": _rule("markers stores deliveries triggers", "anyio airflow"),
     # structlog and greenback come with Airflow: by them a triggerer logs, and triggers call it
     "capacity": _rule("", "", "airflow sqlalchemy tomli structlog greenback"),
-    "testing": _rule("markers stores deliveries triggers sensors", "psutil", "airflow sqlalchemy"),
+    "testing": _rule("markers stores deliveries triggers sensors", "psutil", "airflow sqlalchemy pytest"),
     "cli": _rule(
         "markers stores deliveries triggers sensors capacity testing", "anyio click rich", "airflow"
     ),
