@@ -54,6 +54,7 @@ def gather(plan: Inputs, sources: Sources, *, tell: TellStep) -> Gathered:
     """
     with opened(sources) as places:
         dags, notes = _dags(sources, places, tell)
+        dags = [_woken(one, sources.awake) for one in dags]
         now = places.now()
         past, timeouts = None, dict[str, float]()
         if sources.history_seconds is not None:
@@ -204,6 +205,11 @@ def _with_stored(read: DescribedDag, stored: DescribedDag | None) -> DescribedDa
     if stored is None:
         return read
     return replace(read, team=stored.team, paused=stored.paused, backfill_runs=stored.backfill_runs)
+
+
+def _woken(described: DescribedDag, awake: frozenset[str]) -> DescribedDag:
+    meant = described.paused and str(described.serialized["dag"]["dag_id"]) in awake
+    return replace(described, paused=False) if meant else described
 
 
 def _from_trigger(dags: Iterable[DescribedDag]) -> set[tuple[str, str]]:

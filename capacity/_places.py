@@ -32,6 +32,7 @@ class Sources:
     :ivar begin: the horizon's begin, seconds since 1970.
     :ivar seconds: how long it is.
     :ivar queues_enabled: ``[triggerer] queues_enabled``.
+    :ivar awake: Dags that are meant although they may be paused.
     """
 
     dags: Path | None = None
@@ -42,6 +43,7 @@ class Sources:
     begin: float
     seconds: float
     queues_enabled: bool = False
+    awake: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Sources(dags={self.dags}, begin={self.begin}, seconds={self.seconds})"  # never URL or token

@@ -122,7 +122,12 @@ def read_one_serialized(database: Database, dag_id: str) -> DescribedDag | None:
     :raises CannotTell: when the database refuses.
     """
     rows = database.rows(_SERIALIZED, names=(dag_id,))
-    return DescribedDag(serialized=_document(rows[0][1], rows[0][2])) if rows else None
+    if not rows:
+        return None
+    paused = database.rows("SELECT is_paused FROM dag WHERE dag_id = :dag_id", dag_id=dag_id)
+    return DescribedDag(
+        serialized=_document(rows[0][1], rows[0][2]), paused=any(bool(row[0]) for row in paused)
+    )
 
 
 def _backfills(database: Database) -> dict[str, int]:

@@ -169,7 +169,9 @@ def _look(asked: Asked, given: _Given) -> Found:
     planned = Inputs() if given.plan is None else read_plan(given.plan, calibrations=known).inputs
     preview, usual_seconds = preview_backfill(given.db, asked)
     begin = datetime.now(tz=timezone.utc).timestamp()
-    around = gathered(planned, (None, given.db, None, given.history), begin=begin, seconds=_TWO_WEEKS)
+    around = gathered(
+        planned, (None, given.db, None, given.history), begin=begin, seconds=_TWO_WEEKS, awake=asked.dag_id
+    )
     heavy = heavy_task(preview.described.serialized)
     task_seconds = given.task_seconds or usual_seconds
     open_slots = _open_slots(around, heavy.pool) if given.open_slots is None else float(given.open_slots)

@@ -96,6 +96,8 @@ def _load(found: Found) -> Iterator[str]:
         ("at once", f"{counted(course.at_once, 'task')}; {slots}"),
         ("lasts", lasting),
     )
+    if found.preview.described.paused:
+        yield from facts(("paused", "Airflow makes the runs, and starts none until the Dag is unpaused"))
     one = found.scenario
     if one is not None:
         text = f"{one.needed} needed, {one.with_spare} with spare, {one.replicas} there; limit: {one.binding}"
@@ -108,6 +110,7 @@ def document_of(found: Found) -> dict[str, Any]:
     return {
         "landmark_capacity_backfill": 1,
         "dag": preview.asked.dag_id,
+        "paused": preview.described.paused,
         "from": _iso(preview.asked.begin),
         "to": _iso(preview.asked.to),
         "refused": list(preview.refused),

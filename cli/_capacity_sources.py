@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -74,12 +75,18 @@ def sources_of(places: Places, *, begin: float, seconds: float, queues_enabled: 
     )
 
 
-def gathered(planned: Inputs, places: Places, *, begin: float, seconds: float) -> Gathered:
-    """The plan with what the places hold, with progress."""
+def gathered(
+    planned: Inputs, places: Places, *, begin: float, seconds: float, awake: str | None = None
+) -> Gathered:
+    """The plan with what the places hold, with progress.
+
+    :param awake: a Dag that is meant even when it is paused.
+    """
     from airflow_landmark.capacity import Gathered, gather  # noqa: PLC0415
 
     enabled = planned.platform.queues_enabled
     sources = sources_of(places, begin=begin, seconds=seconds, queues_enabled=enabled)
+    sources = replace(sources, awake=frozenset() if awake is None else frozenset({awake}))
     if not any(place is not None for place in places):
         return Gathered(inputs=planned)
     with telling() as tell:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from metadata import Metadata
 
 from airflow_landmark.testing import LocalAirflow, LocalPostgres
+from metadata import Metadata
 
 
 @pytest.fixture(scope="session")

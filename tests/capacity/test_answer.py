@@ -7,22 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sizing import (
-    DAY,
-    HOUR,
-    HOURLY,
-    MARKER,
-    MIB,
-    MINUTE,
-    S3,
-    WEEK,
-    WORKFLOW,
-    a_wait,
-    modelled,
-    only,
-    sized,
-    triggerers,
-)
 
 from airflow_landmark.capacity import (
     Cron,
@@ -44,6 +28,22 @@ from airflow_landmark.capacity import (
     check,
 )
 from airflow_landmark.capacity._model import USUAL
+from sizing import (
+    DAY,
+    HOUR,
+    HOURLY,
+    MARKER,
+    MIB,
+    MINUTE,
+    S3,
+    WEEK,
+    WORKFLOW,
+    a_wait,
+    modelled,
+    only,
+    sized,
+    triggerers,
+)
 
 LATE = Scenario(name="late", kind="late", sources=("s0", "s1"), seconds=6 * HOUR)
 EVERYTHING = Scenario(name="all", kind="all-late", seconds=DAY)

@@ -7,9 +7,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sizing import a_wait
 
 from airflow_landmark.capacity import Estimate, Wait, heaviest_antichain
+from sizing import a_wait
 
 EDGES = st.lists(st.tuples(st.integers(0, 3), st.integers(3, 7)), max_size=14)
 

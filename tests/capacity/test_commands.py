@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from metadata import NOW, Metadata
 
 from airflow_landmark.capacity import load_calibrations
 from airflow_landmark.cli import main
+from metadata import NOW, Metadata
 
 Run = Callable[..., Result]
 SECRET = "s3cr3t-pass"  # noqa: S105
@@ -199,6 +199,17 @@ def test_backfill(capacity: Run, metadata: Metadata) -> None:
     arrived = capacity("backfill", *words, *given, "--arrived", "1")
     assert arrived.exit_code == 0
     assert "3 at once, 0 with what lies there already" in arrived.stdout
+
+
+def test_a_backfill_of_a_paused_dag(capacity: Run, metadata: Metadata) -> None:
+    """Its waits count, and it is said that no run starts before the Dag is unpaused."""
+    metadata.dag(_document("d"), paused=True)
+    metadata.triggerer(heartbeat_age=1)
+    words = ["--dag", "d", "--from", "2025-11-18", "--to", "2025-11-23", "--db", metadata.url]
+    done = capacity("backfill", *words, "--max-active-runs", "3", "--open-slots", "8")
+    assert "waits      at most 3 at once" in done.stdout
+    assert "paused     Airflow makes the runs, and starts none until the Dag is unpaused" in done.stdout
+    assert json.loads(capacity("backfill", *words, "--json").stdout)["paused"] is True
 
 
 @pytest.mark.parametrize(

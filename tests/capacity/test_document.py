@@ -7,10 +7,10 @@ from dataclasses import fields
 
 import pytest
 from jsonschema import Draft202012Validator
-from sizing import HOUR, S3, a_wait, seed_wait, sized, triggerers
 
 import airflow_landmark.capacity as room
 from airflow_landmark.capacity import Always, Answer, Scenario, answer_document, answer_schema
+from sizing import HOUR, S3, a_wait, seed_wait, sized, triggerers
 
 
 @pytest.fixture(scope="module")

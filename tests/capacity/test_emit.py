@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 import yaml
-from metadata import Metadata
 
 from airflow_landmark.capacity import (
     Answer,
@@ -25,6 +24,7 @@ from airflow_landmark.capacity import (
     keda_values,
 )
 from airflow_landmark.capacity._emit import triggers_each
+from metadata import Metadata
 
 GIB = 2**30
 FILE = "airflow.providers.standard.triggers.file.FileTrigger"

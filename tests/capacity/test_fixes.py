@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from airflow_landmark.capacity import Cron, Estimate, Fix, Fixed, PartitionAnswer, Pool, Scenario
 from sizing import (
     DAY,
     HOUR,
@@ -21,8 +23,6 @@ from sizing import (
     sized,
     triggerers,
 )
-
-from airflow_landmark.capacity import Cron, Estimate, Fix, Fixed, PartitionAnswer, Pool, Scenario
 
 
 def _fix(part: PartitionAnswer, code: str) -> Fix:

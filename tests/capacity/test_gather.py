@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from metadata import NOW, Metadata
-
 from airflow_landmark.capacity import (
     Always,
     Dag,
@@ -22,6 +20,7 @@ from airflow_landmark.capacity import (
     gather,
     merged,
 )
+from metadata import NOW, Metadata
 
 DAY = 86_400.0
 DAILY = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sizing import HOUR, MIB, S3, WEEK, WORKFLOW, a_wait, triggerers
 
 from airflow_landmark.capacity import LINTS, Always, Estimate, Inputs, Pool, Retry, load_calibrations
 from airflow_landmark.capacity._lints import lints_of
+from sizing import HOUR, MIB, S3, WEEK, WORKFLOW, a_wait, triggerers
 
 HEALTHY = triggerers(3, capacity=1000, memory_bytes=2048 * MIB)
 QUEUED = triggerers(2, queues=("q",))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 import sqlalchemy as sa
-from metadata import Metadata
 
 from airflow_landmark.capacity import CannotTell
 from airflow_landmark.capacity._backfill_runs import Asked, Reprocess
 from airflow_landmark.capacity._read_backfill import BackfillPreview, preview
 from airflow_landmark.capacity._read_database import open_database
+from metadata import Metadata
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,12 +6,12 @@ import zlib
 from pathlib import Path
 
 import pytest
-from metadata import Metadata
 
 from airflow_landmark.capacity import CannotTell, Unreachable
 from airflow_landmark.capacity._inventory import DescribedDag
 from airflow_landmark.capacity._read_dags import FolderDags, known_class, read_folder, read_serialized
 from airflow_landmark.capacity._read_database import open_database
+from metadata import Metadata
 
 GOOD = """
 from datetime import datetime

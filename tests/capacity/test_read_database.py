@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from metadata import Metadata
 
 from airflow_landmark.capacity import CannotTell, MissingRights, MissingSoftware, OlderAirflow, Unreachable
 from airflow_landmark.capacity._backfill_runs import Asked
@@ -16,6 +15,7 @@ from airflow_landmark.capacity._read_backfill import preview
 from airflow_landmark.capacity._read_database import open_database
 from airflow_landmark.capacity._values import Inputs
 from airflow_landmark.testing import LocalPostgres
+from metadata import Metadata
 
 SECRET = "s3cr3t-pass"  # noqa: S105
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from metadata import NOW, Metadata
 
 from airflow_landmark.capacity import OlderAirflow
 from airflow_landmark.capacity._read_database import open_database
 from airflow_landmark.capacity._read_history import PastWaits, read_past_waits
+from metadata import NOW, Metadata
 
 HOUR = 3_600.0
 T0 = NOW.timestamp()

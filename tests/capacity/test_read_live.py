@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from metadata import NOW, Metadata
 
 from airflow_landmark.capacity import LiveState, Partition
 from airflow_landmark.capacity._read_database import open_database
 from airflow_landmark.capacity._read_live import live_kinds, read_live
+from metadata import NOW, Metadata
 
 
 def _live(metadata: Metadata) -> LiveState:

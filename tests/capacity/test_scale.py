@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
-from sizing import DAY, MARKER, MONDAY, S3, a_wait, triggerers
 
 from airflow_landmark.capacity import Cron, Inputs, Scenario, Wait, check, from_samples
 from peaks import measured
+from sizing import DAY, MARKER, MONDAY, S3, a_wait, triggerers
 
 SUPPORT = Path(__file__).parents[1] / "support"
 IN_A_PROCESS = """

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from metadata import Metadata
 
+from metadata import Metadata
 from peaks import measured, measured_module
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

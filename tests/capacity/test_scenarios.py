@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import pytest
-from sizing import DAY, HOUR, HOURLY, MONDAY, WEEK, a_wait, modelled, triggerers
 
 from airflow_landmark.capacity import Always, Cron, Dag, Estimate, Inputs, Pool, Rate, Scenario, Wait
 from airflow_landmark.capacity._curves import Grid
 from airflow_landmark.capacity._scenarios import Pile, piled_up, sources_by_pile, text_of
 from airflow_landmark.capacity._sweep import Sweep
+from sizing import DAY, HOUR, HOURLY, MONDAY, WEEK, a_wait, modelled, triggerers
 
 
 def _piled(*waits: Wait, late: float = DAY, **fields: Any) -> Pile:

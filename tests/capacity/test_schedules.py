@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sizing import DAY, HOUR
 
 from airflow_landmark.capacity import Cron, Every, Listed
 from airflow_landmark.capacity._schedules import most_within
+from sizing import DAY, HOUR
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York"]
 CHANGES = [(2026, 3, 27), (2026, 10, 23), (2026, 3, 6), (2026, 10, 30)]

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sizing import DAILY, DAY, HOUR, HOURLY, MINUTE, MONDAY, WEEK, a_wait, at_once
 
 from airflow_landmark.capacity import (
     Always,
@@ -29,6 +28,7 @@ from airflow_landmark.capacity import (
 )
 from airflow_landmark.capacity._curves import Curve, Grid, Profile, highest_load
 from airflow_landmark.capacity._sweep import Sweep
+from sizing import DAILY, DAY, HOUR, HOURLY, MINUTE, MONDAY, WEEK, a_wait, at_once
 
 
 def _profile(*waits: Wait, seconds: float = DAY, coarseness: int = 1, **fields: object) -> Profile:

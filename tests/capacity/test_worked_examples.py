@@ -5,6 +5,20 @@ from __future__ import annotations
 import math
 
 import pytest
+
+from airflow_landmark.capacity import (
+    Dag,
+    Estimate,
+    Fixed,
+    Inputs,
+    Scenario,
+    Verdict,
+    Wait,
+    load_calibrations,
+    upper_bound,
+)
+from airflow_landmark.capacity._curves import Grid
+from airflow_landmark.capacity._sweep import Sweep
 from sizing import (
     DAY,
     HOUR,
@@ -21,20 +35,6 @@ from sizing import (
     sized,
     triggerers,
 )
-
-from airflow_landmark.capacity import (
-    Dag,
-    Estimate,
-    Fixed,
-    Inputs,
-    Scenario,
-    Verdict,
-    Wait,
-    load_calibrations,
-    upper_bound,
-)
-from airflow_landmark.capacity._curves import Grid
-from airflow_landmark.capacity._sweep import Sweep
 
 LATE_WEEKEND = Scenario(name="weekend", kind="late", sources=("partner",), seconds=62 * HOUR)
 EVERYTHING = Scenario(name="everything", kind="all-late", seconds=math.inf)
