@@ -40,6 +40,7 @@ from ._places import Sources, live_reader
 from ._plan import Plan, read_plan
 from ._pools import Admission, PoolTask, Refusal, admit
 from ._read_backfill import BackfillPreview, preview_backfill
+from ._read_rest import RestApi
 from ._results import (
     Answer,
     BackTest,
@@ -141,6 +142,7 @@ __all__ = [
     "Rate",
     "Recommendation",
     "Refusal",
+    "RestApi",
     "Retry",
     "Scenario",
     "ScenarioAnswer",

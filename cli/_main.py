@@ -9,6 +9,7 @@ from ._convert import convert
 from ._deliver import deliver
 from ._exits import TABLE
 from ._group import Commands
+from ._ledger import ledger
 from ._schema import schema
 from ._verify import verify
 from ._wait import wait
@@ -56,4 +57,5 @@ main.add_command(verify)
 main.add_command(wait)
 main.add_command(convert)
 main.add_command(schema)
+main.add_command(ledger)
 main.add_command(capacity)

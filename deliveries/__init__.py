@@ -28,7 +28,12 @@ from ._errors import (
     NotInTime,
     Unavailable,
 )
-from ._ledger import Ledger
+from ._ledger import CreatableLedger, Entry, Held, Ledger, LedgerEvent, LedgerWord, ReadableLedger
+from ._ledger_keys import HeldWord, key_of_held, read_key
+from ._ledger_open import open_ledger
+from ._ledger_rules import after_claim, after_commit, after_release, held_by
+from ._ledger_s3 import S3Ledger
+from ._ledger_sql import SqlLedger
 from ._look import look_at
 from ._presence import MAX_CHECKED_WHILE_WAITING
 from ._report import UNDECIDED, Progress, Report
@@ -56,11 +61,17 @@ __all__ = [
     "CannotDeliver",
     "Check",
     "Clock",
+    "CreatableLedger",
     "DeliveredFile",
     "Delivery",
     "DeliveryError",
+    "Entry",
     "Form",
+    "Held",
+    "HeldWord",
     "Ledger",
+    "LedgerEvent",
+    "LedgerWord",
     "Level",
     "Looks",
     "NotCounted",
@@ -72,9 +83,12 @@ __all__ = [
     "OnUnexpected",
     "Outcome",
     "Progress",
+    "ReadableLedger",
     "Reading",
     "Report",
     "RowCounter",
+    "S3Ledger",
+    "SqlLedger",
     "Stamp",
     "State",
     "Target",
@@ -82,15 +96,22 @@ __all__ = [
     "Unavailable",
     "Way",
     "accept",
+    "after_claim",
+    "after_commit",
+    "after_release",
     "announce",
     "as_seconds",
     "assess",
     "best_reading",
     "check",
     "convert",
+    "held_by",
+    "key_of_held",
     "look_at",
     "look_once",
+    "open_ledger",
     "reach",
+    "read_key",
     "row_counter",
     "run",
     "verify",

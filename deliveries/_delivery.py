@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from airflow_landmark.markers import (
@@ -99,6 +99,7 @@ class Delivery:
     :param level: how much was verified: ``"marker"``, ``"files"``, ``"digests"`` or ``"rows"``.
     :param way: how its store is reached.
     :param form: in which format the marker is written.
+    :param owner: in whose name a ledger holds it, which is needed to commit it; ``None`` without a ledger.
     """
 
     stamp: Stamp
@@ -106,6 +107,7 @@ class Delivery:
     _files: tuple[DeliveredFile, ...] | None = field(default=None, repr=False)
     way: Way = field(default_factory=Way)
     form: Form = field(default_factory=Form)
+    owner: str | None = None
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @classmethod
@@ -127,6 +129,10 @@ class Delivery:
         """
         pins = {path: known.pin for path, known in facts.items()}
         return cls(stamp, level, _delivered(stamp, marker, pins), way or Way(), form or Form())
+
+    def claimed_by(self, owner: str) -> Delivery:
+        """The same delivery, held in that name."""
+        return replace(self, owner=owner)
 
     @property
     def dataset(self) -> str:
@@ -177,6 +183,8 @@ class Delivery:
             document["access"] = access
         if self.form.foreign:
             document["format"] = self.form.to_json()
+        if self.owner is not None:
+            document["claim"] = {"owner": self.owner}
         if len(json.dumps(document)) > MAX_DOCUMENT_BYTES:
             document["files"] = None
         return document
@@ -196,6 +204,7 @@ class Delivery:
                 _files(document["files"]),
                 Way.from_json(document.get("access")),
                 _form(document.get("format")),
+                _owner(document.get("claim")),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             found = show(repr(error), limit=200)
@@ -301,6 +310,10 @@ def _delivered(stamp: Stamp, marker: Marker, pins: Mapping[str, Pin]) -> tuple[D
 
 def _form(document: Mapping[str, Any] | None) -> Form:
     return Form() if document is None else Form.of(_text(document["name"]), document["declared"])
+
+
+def _owner(document: Mapping[str, Any] | None) -> str | None:
+    return None if document is None else _text(document["owner"])
 
 
 def _stamp(document: Mapping[str, Any]) -> Stamp:

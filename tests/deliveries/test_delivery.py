@@ -40,6 +40,7 @@ DOCUMENT: dict[str, Any] = {
             "pin": {"inode": "1:3"},
         }
     ],
+    "claim": {"owner": "orders/scheduled/wait/-1"},
 }
 
 
@@ -63,6 +64,23 @@ def test_it_survives_xcom(accepted: Make) -> None:
     assert back.files() == delivery.files()
     assert back.to_xcom() == document
     assert (back.dataset, back.version, back.interval) == ("sales/orders", 1, DAY)
+
+
+def test_it_tells_in_whose_name_it_is_held(accepted: Make) -> None:
+    """The owner of a claim survives XCom, and is no part of what the work is named after."""
+    delivery = accepted()
+    held = delivery.claimed_by("orders/scheduled/wait/-1")
+    assert delivery.owner is None
+    assert Delivery.from_xcom(held.to_xcom()) == held
+    assert held.to_xcom() == delivery.to_xcom() | {"claim": {"owner": "orders/scheduled/wait/-1"}}
+    assert held.operation_id("1") == delivery.operation_id("1")
+
+
+def test_documents_of_the_release_before_claims_are_read() -> None:
+    """A document without a claim is of a delivery that nobody holds."""
+    document = {key: value for key, value in DOCUMENT.items() if key != "claim"}
+    assert Delivery.from_xcom(document).owner is None
+    assert Delivery.from_xcom(DOCUMENT).owner == "orders/scheduled/wait/-1"
 
 
 def test_files_can_be_opened(accepted: Make) -> None:

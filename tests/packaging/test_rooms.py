@@ -35,7 +35,10 @@ RULES = {
     "sensors": _rule("markers stores deliveries triggers", "anyio airflow"),
     # structlog and greenback come with Airflow: by them a triggerer logs, and triggers call it
     "capacity": _rule("", "", "airflow sqlalchemy tomli structlog greenback"),
-    "testing": _rule("markers stores deliveries triggers sensors", "psutil", "airflow sqlalchemy pytest"),
+    # opentelemetry comes with Airflow: by it the components send their metrics
+    "testing": _rule(
+        "markers stores deliveries triggers sensors", "psutil", "airflow sqlalchemy pytest opentelemetry"
+    ),
     "cli": _rule(
         "markers stores deliveries triggers sensors capacity testing", "anyio click rich", "airflow"
     ),
