@@ -9,7 +9,8 @@
     AirflowSensorTimeout                  never retried
     +-- DeliveryNotInTime                 the deadline came first; the only one that soft_fail skips
     AirflowException                      retried as the task says
-    +-- DeliveryUnavailable               passing trouble of the store
+    +-- DeliveryUnavailable               passing trouble of the store or the ledger
+    +-- DeliveryHeld                      another task is at work on the same delivery
     +-- TryOutOfTime                      this try's execution_timeout is used up, the task's budget is not
     +-- UnusableEvent                     what resumed the task was not an event of its own wait
 """
@@ -26,6 +27,7 @@ from airflow_landmark.stores import InvalidAccess, LastingTrouble, StoreError
 
 __all__ = [
     "AccessRefused",
+    "DeliveryHeld",
     "DeliveryNotInTime",
     "DeliveryRefused",
     "DeliveryUnavailable",
@@ -77,7 +79,11 @@ class DeliveryNotInTime(AirflowSensorTimeout):
 
 
 class DeliveryUnavailable(AirflowException):
-    """Raised when the store is in passing trouble, or files change while they are verified."""
+    """Raised when the store or the ledger is in passing trouble, or files change while they are verified."""
+
+
+class DeliveryHeld(AirflowException):
+    """Raised while another task holds the delivery in the ledger: until it commits, or gives it back."""
 
 
 class TryOutOfTime(AirflowException):

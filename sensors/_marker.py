@@ -52,6 +52,7 @@ from ._checks import (
     plain_interval,
     text_of,
 )
+from ._claim import check_ledger, claim
 from ._errors import (
     AccessRefused,
     DeliveryNotInTime,
@@ -130,6 +131,7 @@ class MarkerSensor(BaseSensorOperator):
     :raises DeliveryRefused: bad data; not retried.
     :raises DeliveryNotInTime: the deadline came first; not retried.
     :raises DeliveryUnavailable: passing trouble; retried.
+    :raises DeliveryHeld: another task holds the delivery in the ledger; retried.
     """
 
     template_fields: Sequence[str] = (
@@ -188,6 +190,8 @@ class MarkerSensor(BaseSensorOperator):
         self.declare = dict(declare) if isinstance(declare, Mapping) else declare
         self.options = dict(options) if isinstance(options, Mapping) else options
         check_settled(self)
+        if ledger is not None:
+            check_ledger(ledger, self)
 
     def validate(self, delivery: Delivery, context: Context) -> None:
         """Checks of one's own, on the worker, after the delivery was verified: for subclasses.
@@ -316,7 +320,7 @@ class MarkerSensor(BaseSensorOperator):
                 )
             )
             return self._hand_on(accepted, context)
-        except DeliveryError as error:
+        except (DeliveryError, StoreError) as error:
             raise for_airflow(error) from None
 
     def _hand_on(self, accepted: Accepted, context: Context) -> Any:
@@ -325,9 +329,9 @@ class MarkerSensor(BaseSensorOperator):
             raise AirflowSkipException(f"{delivery.stamp.uri}: version {delivery.version} was taken before")
         self.validate(delivery, context)
         if self.ledger is not None:
-            self.ledger.claim(delivery.stamp, owner_of(context))
+            delivery = claim(delivery, self.ledger, owner=owner_of(context), on_taken=self.on_taken)
         self._tell_outlets(delivery, context)
-        say_accepted(self.log, accepted)
+        say_accepted(self.log, accepted.report, delivery)
         return delivery.to_xcom()
 
     def _tell_outlets(self, delivery: Delivery, context: Context) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_landmark.deliveries import DeliveryError, Form, Target, Terms, Way
 from airflow_landmark.markers import Expectation, MarkerError
-from airflow_landmark.stores import InvalidAddress
+from airflow_landmark.stores import InvalidAddress, StoreError
 
 from ._budget import Budget, Memory, budget_of
 from ._checks import least_version
@@ -70,6 +70,6 @@ def plan_of(sensor: MarkerSensor, context: Any) -> Plan:
     if sensor.ledger is not None:
         try:
             terms = replace(terms, taken=sensor.ledger.taken(expectation.dataset, interval))
-        except DeliveryError as error:
+        except (DeliveryError, StoreError) as error:
             raise for_airflow(error) from None
     return Plan(terms, budget, memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from airflow_landmark.deliveries import Accepted, Looks, Progress
+from airflow_landmark.deliveries import Delivery, Looks, Progress, Report
 from airflow_landmark.markers import format_instant
 
 __all__ = ["Log", "ProgressLog", "say_accepted", "say_looks"]
@@ -51,10 +51,11 @@ def say_looks(log: Log, looks: Looks) -> None:
     )  # fmt: skip
 
 
-def say_accepted(log: Log, accepted: Accepted) -> None:
+def say_accepted(log: Log, report: Report, delivery: Delivery) -> None:
     """What is handed on."""
-    stamp, report = accepted.delivery.stamp, accepted.report
+    stamp = delivery.stamp
     log.info(
-        "Accepted %s: dataset %s, interval %s, version %d, sha256 %s, %d files, verified: %s",
+        "Accepted %s: dataset %s, interval %s, version %d, sha256 %s, %d files, verified: %s, claimed by: %s",
         stamp.uri, stamp.dataset, stamp.interval, stamp.version, stamp.sha256, stamp.files, report.level,
+        delivery.owner or "nobody, no ledger",
     )  # fmt: skip

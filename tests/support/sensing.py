@@ -14,11 +14,17 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowRescheduleException, TaskDeferred
 from airflow.sdk.module_loading import import_string
 
+from airflow_landmark.deliveries import Entry, SqlLedger, Stamp
+from airflow_landmark.markers import Interval
 from airflow_landmark.sensors import MarkerSensor
+from airflow_landmark.stores import Pin
 from parcels import DATASET, END, START
 
 MODES = ("deferrable", "poke", "reschedule")
 DAY = (START, END)
+SPAN = Interval.parse(f"{START}/{END}")
+OWNER = "orders/scheduled/wait/-1"
+"""In whose name the task of :func:`context_of` claims."""
 
 
 class StateStore(dict[str, Any]):
@@ -119,3 +125,27 @@ def run_task(
                 meanwhile()
             kwargs = {**(deferral.kwargs or {}), "event": event}
             return sensor_of(folder, mode, **changes).resume_execution(deferral.method_name, kwargs, context)
+
+
+def sql_ledger(folder: Path) -> SqlLedger:
+    """A new ledger in a file of that folder."""
+    ledger = SqlLedger(f"sqlite:///{folder}/ledger.db")
+    ledger.create()
+    return ledger
+
+
+def stamp_of(version: int = 1, *, letter: str = "a", dataset: str = DATASET) -> Stamp:
+    """The stamp of a delivery for the day.
+
+    :param letter: 64 of it are the marker's sha256.
+    """
+    return Stamp(
+        uri="/in/_delivery.json", sha256=letter * 64, size=10, pin=Pin(), dataset=dataset, interval=SPAN,
+        version=version, files=0, size_bytes=0, rows=None,
+    )  # fmt: skip
+
+
+def held(entry: Entry | None) -> tuple[int | None, int | None]:
+    """The version that is taken and the one that is claimed."""
+    taken, claim = (entry.taken, entry.claim) if entry else (None, None)
+    return taken and taken.version, claim and claim.version
