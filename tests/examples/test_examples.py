@@ -19,8 +19,8 @@ PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def blocks() -> list[tuple[str, str]]:
     """The Python blocks of the pages for Dag authors, each with its page's name."""
-    names = ("README.md", "docs/dags.md", "docs/formats.md", "docs/stores.md")
-    pages = [ROOT / name for name in names]
+    names = ("backfill", "dags", "formats", "reliability", "stores", "testing")
+    pages = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in names)]
     return [(page.name, code) for page in pages for code in PYTHON.findall(page.read_text())]
 
 

@@ -1,0 +1,259 @@
+"""The orders pipeline when attempts overlap: what the destination refuses, and what readers see meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from orders_errors import PublishConflict, Superseded
+from orders_guard import move_forward
+from orders_operation import Operation
+from orders_publish import Pointer, build, look, publish, swap
+from orders_replace import replace
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from ordering import (
+    CORRECTED,
+    DAY,
+    GOOD,
+    STEPS,
+    Destination,
+    at_points,
+    delivered,
+    published,
+    state_of,
+    through,
+)
+
+Connect = Callable[[], Destination]
+SECONDS = 60
+
+
+def test_a_late_attempt_is_refused(connect: Connect, tmp_path: Path) -> None:
+    """An attempt at version 1 that commits after version 2 changes nothing: 35, not 60."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination = connect()
+    through(first, destination, last="validate")
+    through(second, connect())
+    done = state_of(destination)
+    for step in STEPS.values():
+        with pytest.raises(Superseded, match="2026-05-01 version 1 "):
+            step(delivery=first, destination=destination)
+    assert state_of(destination) == done
+    assert sum(done["orders"].values()) == 35
+
+
+def test_other_bytes_of_the_same_version_are_refused(connect: Connect, tmp_path: Path) -> None:
+    """A version that was used again is refused loudly, and the first stays."""
+    first, again = delivered(tmp_path / "a", GOOD), delivered(tmp_path / "b", CORRECTED)
+    destination = connect()
+    through(first, destination)
+    with pytest.raises(Superseded, match="the same version with other bytes"):
+        through(again, destination)
+    assert state_of(destination)["orders"] == GOOD
+
+
+def test_paused_before_its_guarded_write(connect: Connect, tmp_path: Path) -> None:
+    """An attempt that stood still just before its guarded statement is refused by it."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination, other = connect(), connect()
+    through(first, destination, last="validate")
+    through(second, other, last="validate")
+
+    def pause(number: int, statement: str) -> None:
+        # on SQLite the first statement takes the lock: the pause comes before it
+        if number == 1:
+            assert statement.startswith(("BEGIN", "INSERT INTO orders_days"))
+            assert replace(delivery=second, destination=other) == "replaced"
+
+    with at_points(destination, pause), pytest.raises(Superseded):
+        replace(delivery=first, destination=destination)
+    assert state_of(connect())["orders"] == CORRECTED
+
+
+def test_paused_inside_its_transaction(connect: Connect, tmp_path: Path) -> None:
+    """An attempt that stands still inside its transaction makes the newer one wait; the newer one stays."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination, other = connect(), connect()
+    through(first, destination, last="validate")
+    through(second, other, last="validate")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def pause(_number: int, statement: str) -> None:
+        if statement == "COMMIT":
+            inside.set()
+            assert go_on.wait(SECONDS)
+
+    def attempt() -> str:
+        with at_points(destination, pause):
+            return replace(delivery=first, destination=destination)
+
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(attempt)
+        assert inside.wait(SECONDS)
+        newer = pool.submit(replace, delivery=second, destination=other)
+        assert state_of(connect())["orders"] == {}
+        go_on.set()
+        assert (slow.result(SECONDS), newer.result(SECONDS)) == ("replaced", "replaced")
+    assert state_of(connect())["orders"] == CORRECTED
+
+
+def test_attempts_at_the_same_moment(connect: Connect, tmp_path: Path) -> None:
+    """Several attempts at the same delivery at once end as one does: the day once, one notice."""
+    delivery = delivered(tmp_path, GOOD)
+    with ThreadPoolExecutor(4) as pool:
+        for name, step in STEPS.items():
+            together = threading.Barrier(4)
+
+            def attempt(step: Callable[..., Any] = step, together: threading.Barrier = together) -> Any:
+                destination = connect()
+                together.wait(SECONDS)
+                return step(delivery=delivery, destination=destination)
+
+            answers = [future.result(SECONDS) for future in [pool.submit(attempt) for _ in range(4)]]
+            if name in ("replace", "notify"):
+                assert sum(str(answer).startswith("already") for answer in answers) == 3
+    state = state_of(connect())
+    assert state == {"version": 1, "orders": GOOD, "published": (1, 3, 60), "notices": 1}
+
+
+@pytest.mark.parametrize("corrected", [CORRECTED, {}], ids=["correction", "emptied"])
+def test_readers_see_whole_days(connect: Connect, tmp_path: Path, corrected: dict[str, int]) -> None:
+    """At every statement of every step, readers see the old day or the new one, and nothing between."""
+    through(delivered(tmp_path, GOOD), connect())
+    second = delivered(tmp_path, corrected, version=2)
+    days = [(1, GOOD), (2, corrected)]
+    reports = [(1, 3, 60), (2, len(corrected), sum(corrected.values()))]
+    seen = []
+
+    def read(_number: int, _statement: str) -> None:
+        state = state_of(reader)
+        assert (state["version"], state["orders"]) in days
+        assert state["published"] in reports
+        seen.append(state["version"])
+
+    reader, writer = connect(), connect()
+    with at_points(writer, read):
+        through(second, writer)
+    assert seen == sorted(seen)
+    assert set(seen) == {1, 2}
+    assert len(seen) > 20
+
+
+def after_the_look(destination: Destination, meanwhile: Callable[[], Any]) -> Any:
+    """Break into a publish once, between its look at the pointer and what follows."""
+    looked = False
+    done = False
+
+    def arrive(_number: int, statement: str) -> None:
+        nonlocal looked, done
+        if looked and not done and not statement.startswith(("COMMIT", "SELECT")):
+            done = True
+            meanwhile()
+        looked = looked or "FROM orders_pointers" in statement
+
+    return at_points(destination, arrive)
+
+
+def test_a_lost_answer_is_reconciled(connect: Connect, tmp_path: Path) -> None:
+    """A swap that another attempt made, or whose answer was lost, is recognised by the operation's name."""
+    delivery = delivered(tmp_path, GOOD)
+    destination, twin = connect(), connect()
+    through(delivery, destination, last="replace")
+    with after_the_look(destination, lambda: publish(delivery=delivery, destination=twin)):
+        assert publish(delivery=delivery, destination=destination) == "already published"
+    report = published(destination, DAY)
+    assert report is not None
+    assert (report.version, report.revision) == (1, 1)
+
+
+def test_a_conflict_is_never_swapped_again(connect: Connect, tmp_path: Path) -> None:
+    """A newer version that is published between look and swap stays; the retry discards the old one."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination, live = connect(), connect()
+    through(first, destination, last="replace")
+    build(destination=destination, operation=Operation.of(first))  # the old report is there already
+    with after_the_look(destination, lambda: through(second, live)), pytest.raises(PublishConflict):
+        publish(delivery=first, destination=destination)
+    with pytest.raises(Superseded):
+        publish(delivery=first, destination=destination)
+    assert state_of(destination)["published"] == (2, 2, 35)
+
+
+def test_a_pointer_that_came_back_is_noticed(connect: Connect, tmp_path: Path) -> None:
+    """A pointer that moved away and back has the same version and another revision: the swap fails."""
+    deliveries = [
+        delivered(tmp_path, orders, version=version)
+        for version, orders in ((1, GOOD), (2, CORRECTED), (3, {"o9": 90}))
+    ]
+    first, second, third = [Operation.of(delivery) for delivery in deliveries]
+    destination = connect()
+    through(deliveries[0], destination)
+    basis = look(destination=destination, day=DAY)
+    through(deliveries[1], destination)
+    there = look(destination=destination, day=DAY)
+    assert swap(destination=destination, operation=first, basis=there)  # somebody rolls back
+    back = look(destination=destination, day=DAY)
+    assert (basis, back) == (pointer_at(first, 1), pointer_at(first, 3))
+    assert not swap(destination=destination, operation=third, basis=basis)
+    assert look(destination=destination, day=DAY) == back
+    assert second.version == 2
+
+
+def pointer_at(operation: Operation, revision: int) -> Pointer:
+    """The pointer at an operation's report."""
+    return Pointer(
+        operation=operation.name, version=operation.version, code=operation.code, revision=revision
+    )
+
+
+def test_a_first_pointer_is_set_once(connect: Connect, tmp_path: Path) -> None:
+    """Where nothing was published, of two swaps from nothing one succeeds."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination = connect()
+    operations = [Operation.of(delivery) for delivery in (first, second)]
+    answers = [swap(destination=destination, operation=each, basis=None) for each in operations]
+    assert answers == [True, False]
+
+
+def test_no_report_of_another_operation(connect: Connect, tmp_path: Path) -> None:
+    """A report is never built of orders that another operation has written meanwhile."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination = connect()
+    through(first, destination, last="replace")
+    through(second, destination, last="replace")
+    with pytest.raises(Superseded):
+        publish(delivery=first, destination=destination)
+    with pytest.raises(Superseded):
+        STEPS["notify"](delivery=first, destination=destination)
+    assert state_of(destination)["published"] is None
+    assert state_of(destination)["notices"] == 0
+
+
+@pytest.mark.parametrize(
+    "destination_url", [pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+def test_an_attempt_that_hangs_loses_its_lock(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """PostgreSQL ends the transaction of an attempt that hangs, and another attempt goes on."""
+    delivery = delivered(tmp_path, GOOD)
+    through(delivery, connect(), last="validate")
+    monkeypatch.setattr("orders_destination.IDLE_SECONDS", 1)
+    hung = connect()
+
+    def hang() -> None:
+        with hung.writing() as connection:
+            move_forward(connection, hung, Operation.of(delivery))
+            # waits for the lock until the server takes it away
+            assert replace(delivery=delivery, destination=connect()) == "replaced"
+            connection.execute(text("SELECT 1"))
+
+    with pytest.raises(DBAPIError):
+        hang()
+    assert state_of(connect())["orders"] == GOOD
