@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -14,6 +15,7 @@ import psutil
 from ._api import AirflowApi
 from ._database import MetadataDatabase
 from ._errors import MissingSoftware
+from ._injections import Injections
 from ._ports import free_port
 from ._processes import Processes, run_command
 from ._rest import RestClient
@@ -24,7 +26,7 @@ from ._waiting import wait_until
 __all__ = ["LocalAirflow"]
 
 COMMAND_SECONDS = 300.0
-START_SECONDS = 180.0
+START_SECONDS = 300.0
 END_SECONDS = 20.0
 _AIRFLOW = str(Path(sys.executable).with_name("airflow"))
 
@@ -46,6 +48,7 @@ class LocalAirflow:
     :param environment: variables for all components, ``AIRFLOW__SECTION__KEY`` included; they win over
         everything that is set here.
     :param port: the API server's; None: any free one.
+    :param injections: what may be injected into its tasks; None: nothing.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class LocalAirflow:
         fast: bool = True,
         environment: Mapping[str, str] | None = None,
         port: int | None = None,
+        injections: Injections | None = None,
     ) -> None:
         self.home = home.absolute()
         place = Place(
@@ -70,11 +74,14 @@ class LocalAirflow:
         )
         self.url = place.url
         self.environment = component_environment(place=place, fast=fast, extra=environment or {})
+        if injections is not None:
+            self.environment |= injections.environment(self.environment)
         self.database = MetadataDatabase(url=place.database)
         self._client = RestClient(url=self.url)
         self.api = AirflowApi(client=self._client)
         self._port = place.port
         self._triggerers = triggerers
+        self._arguments: dict[str, list[str]] = {}
         self._processes = Processes(folder=self.home)
 
     def __enter__(self) -> LocalAirflow:
@@ -140,6 +147,25 @@ class LocalAirflow:
             check=lambda: self._triggerers_after(before), what=f"{name} reported", seconds=START_SECONDS
         )[0]
 
+    def ended(self) -> dict[str, int]:
+        """Return the exit codes of the components that have ended by themselves, by name.
+
+        One that was killed by a signal counts too, unless :meth:`kill` or :meth:`terminate` did it.
+        """
+        return self._processes.ended()
+
+    def restart(self, *, name: str) -> None:
+        """Start a component anew with the command line it had, as a supervisor of services does.
+
+        What is left of the old one is killed first. Returns at once: the component needs seconds to report.
+
+        :raises KeyError: when no component of this name was started before.
+        """
+        arguments = self._arguments[name]
+        if name in self._processes.names:
+            self._processes.end(name=name, grace=0)
+        self._start(name, arguments)
+
     def kill(self, *, name: str) -> None:
         """Kill a component with all its processes (SIGKILL): it ends in no order."""
         self._processes.end(name=name, grace=0)
@@ -170,11 +196,37 @@ class LocalAirflow:
             raise LookupError(f"task {task_id} of {run} is {task['state']}, and no process of it is here")
         return workers[task["pid"]]
 
+    @contextmanager
+    def lost_worker(
+        self, *, run: Run, task_id: str, map_index: int | None = None
+    ) -> Iterator[psutil.Process]:
+        """Let a running task's worker stand still (SIGSTOP), as a lost machine does; the task itself goes on.
+
+        Airflow hears nothing of the task any more, and starts its next try after the heartbeat timeout.
+        At the end of the block the task's process is killed and the worker goes on.
+
+        :returns: the task's process.
+        :raises LookupError: when the task is not running.
+        """
+        process = self.task_process(run=run, task_id=task_id, map_index=map_index)
+        worker = process.parent()
+        if worker is None:
+            raise LookupError(f"task {task_id} of {run} has no worker")
+        worker.suspend()
+        try:
+            yield process
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+            with suppress(psutil.NoSuchProcess):
+                worker.resume()
+
     def output(self, *, name: str) -> str:
         """Return what a component has printed."""
         return self._processes.output(name=name)
 
     def _start(self, name: str, arguments: Sequence[str]) -> None:
+        self._arguments[name] = list(arguments)
         self._processes.start(name=name, command=[_AIRFLOW, *arguments], environment=self.environment)
 
     def _start_triggerer(self, name: str, arguments: Sequence[str]) -> None:

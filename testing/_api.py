@@ -91,6 +91,11 @@ class AirflowApi:
         body = {"slots": slots, "description": "", "include_deferred": include_deferred}
         self._make_or_change("pools", name, {"name": name, **body}, {"pool": name, **body})
 
+    def resize_pool(self, *, name: str, slots: int) -> None:
+        """Change the slots of a pool that is there, the default one too; its other settings stay."""
+        body, only = {"pool": name, "slots": slots}, {"update_mask": "slots"}
+        self.call(method="PATCH", path=f"pools/{quoted(name)}", body=body, query=only)
+
     def _make_or_change(self, kind: str, name: str, new: dict[str, Any], changed: dict[str, Any]) -> None:
         try:
             self.call(method="POST", path=kind, body=new)

@@ -3,23 +3,33 @@
 ::
 
     LocalAirflowError (RuntimeError)
+    +-- NotExercised       an injection did not happen: the test has shown nothing
     +-- MissingSoftware    Airflow or PostgreSQL is not installed
     +-- ComponentFailed    a process ended by itself, or a command failed
     +-- RequestRefused     the REST API answered with an error
     +-- DagImportFailed    a Dag file could not be imported
     +-- RunEnded           a run came to another end than the awaited one
     +-- NotInTime          what was awaited did not happen
+    RuleBroken (AssertionError)
+    +-- DestinationWrong   the destination does not hold what it must
+    +-- AttemptsWrong      a task was tried too often, too rarely, or at the wrong times
+    +-- NoAlert            nobody was told in time
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "AttemptsWrong",
     "ComponentFailed",
     "DagImportFailed",
+    "DestinationWrong",
     "LocalAirflowError",
     "MissingSoftware",
+    "NoAlert",
+    "NotExercised",
     "NotInTime",
     "RequestRefused",
+    "RuleBroken",
     "RunEnded",
 ]
 
@@ -100,3 +110,40 @@ class NotInTime(LocalAirflowError):
     def __init__(self, *, what: str, seconds: float) -> None:
         super().__init__(f"{what}: not within {seconds:g} s")
         self.seconds = seconds
+
+
+class NotExercised(LocalAirflowError):
+    """Raised when an injection did not happen, so that nothing was shown: neither right nor wrong."""
+
+
+class RuleBroken(AssertionError):
+    """Raised when an injection showed that a rule does not hold; a test reports it as a failure.
+
+    :ivar rule: what must hold.
+    :ivar expected: what was expected.
+    :ivar found: what was found.
+    :ivar where: where it was found.
+    :ivar advice: what to do.
+    """
+
+    def __init__(self, *, rule: str, expected: str, found: str, where: str, advice: str) -> None:
+        super().__init__(
+            f"{rule}\nexpected: {expected}\nfound: {found}\nwhere: {where}\nwhat to do: {advice}"
+        )
+        self.rule = rule
+        self.expected = expected
+        self.found = found
+        self.where = where
+        self.advice = advice
+
+
+class DestinationWrong(RuleBroken):
+    """Raised when the destination does not hold what it must."""
+
+
+class AttemptsWrong(RuleBroken):
+    """Raised when a task was tried too often, too rarely, or all tasks at the same moment."""
+
+
+class NoAlert(RuleBroken):
+    """Raised when nobody was told in time."""

@@ -152,16 +152,19 @@ class Processes:
         process.wait()
         self._tell_guardian(f"-{process.pid}")
 
+    def ended(self) -> dict[str, int]:
+        """Return the exit codes of those that have ended by themselves, by name; negative: of a signal."""
+        codes = {name: process.poll() for name, process in self._running.items()}
+        return {name: code for name, code in codes.items() if code is not None}
+
     def check(self) -> None:
         """Look whether all are running.
 
         :raises ComponentFailed: when one has ended by itself.
         """
-        for name, process in self._running.items():
-            exit_code = process.poll()
-            if exit_code is not None:
-                output = last_lines(self.output(name=name))
-                raise ComponentFailed(name=name, exit_code=exit_code, output=output)
+        for name, exit_code in self.ended().items():
+            output = last_lines(self.output(name=name))
+            raise ComponentFailed(name=name, exit_code=exit_code, output=output)
 
     def output(self, *, name: str) -> str:
         """Return all that a component has printed."""

@@ -98,6 +98,16 @@ def test_stopped_process_is_ended(processes: Processes) -> None:
     wait_gone(family)
 
 
+def test_ended_by_themselves(processes: Processes) -> None:
+    """What ended without being asked to is told with its exit code: a signal's number is negative."""
+    start_family(processes)
+    processes.start(name="three", command=[PYTHON, "-c", "raise SystemExit(3)"], environment=os.environ)
+    processes.start(name="killed", command=[PYTHON, "-c", FAMILY], environment=os.environ)
+    processes.signal(name="killed", number=signal.SIGKILL)
+    wait_until(check=lambda: len(processes.ended()) == 2, what="both ended", seconds=30)
+    assert processes.ended() == {"three": 3, "killed": -9}
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_owner_dies(tmp_path: Path, number: signal.Signals) -> None:
     """Nothing is left when the owner ends without closing, even by SIGKILL."""

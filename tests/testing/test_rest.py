@@ -161,3 +161,10 @@ def test_variable_is_changed(client: RestClient, answers: Answers) -> None:
     answers.by_request |= {"POST variables": 409, "PATCH variables/k": {}}
     AirflowApi(client=client).set_variable(key="k", value="v")
     assert answers.asked[-1][:2] == ("PATCH variables/k", {"key": "k", "value": "v"})
+
+
+def test_pool_is_resized_only(client: RestClient, answers: Answers) -> None:
+    """Of a pool that is there only the slots are changed: the default pool allows nothing else."""
+    answers.by_request["PATCH pools/default_pool"] = {}
+    AirflowApi(client=client).resize_pool(name="default_pool", slots=0)
+    assert answers.asked[-1][:2] == ("PATCH pools/default_pool", {"pool": "default_pool", "slots": 0})
