@@ -14,7 +14,7 @@ from s3server import AWS_ENVIRONMENT, S3Server
 
 HERE = Path(__file__).parent
 TEST_SECONDS = 300
-"""How long one test may take; the first one waits for the start too."""
+"""How long one test may take unless its file says otherwise; the first one waits for the start too."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,7 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
 @pytest.fixture(scope="session")
