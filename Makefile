@@ -41,8 +41,16 @@ test: $(READY) ## run the fast tests
 	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadfile
 
 .PHONY: e2e
-e2e: $(READY) ## run the tests that need a real Airflow, a wheel, or long
-	$(RUN)/python -m pytest -m "e2e or slow"
+e2e: $(READY) ## run the tests that need a real Airflow, or long
+	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --numprocesses auto --dist loadgroup
+
+.PHONY: faults
+faults: $(READY) ## do 1,000 waits harm in every way on a real Airflow and write the table of docs/reliability.md
+	$(RUN)/python tests/faults/report.py
+
+.PHONY: soak
+soak: $(READY) ## 1,000 waits and random faults for 20 minutes
+	$(RUN)/python -m pytest tests/faults/test_soak.py
 
 .PHONY: bench
 bench: $(READY) ## measure our trigger beside Airflow's own; BENCH=--quick or --full for shorter or longer

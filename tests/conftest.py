@@ -45,6 +45,19 @@ settings.register_profile("repeatable", deadline=None, max_examples=100, derando
 settings.load_profile("repeatable" if os.environ.get("CI") else "here")
 
 
+SHARING = {"e2e", "faults"}
+"""Folders whose tests share one Airflow: they run in one process, others file by file."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests must run in the same process when there are several."""
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here)
+        group = place.parts[0] if place.parts[0] in SHARING else str(place)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_unconfigure() -> None:
     """Remove the tests' Airflow home."""
     shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
