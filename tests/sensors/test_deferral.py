@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from airflow.sdk import serde
 
+from airflow_landmark.deliveries import Stamp
 from airflow_landmark.markers import Interval, Taken, parse_instant
 from airflow_landmark.sensors import Delivery, MarkerSensor
 from airflow_landmark.triggers import MarkerTrigger
@@ -43,6 +44,9 @@ def test_trigger_gets_every_argument(tmp_path: Path) -> None:
     class Held:
         def taken(self, dataset: str, interval: Interval) -> Taken:
             return Taken(2, "ab" * 32)
+
+        def claim(self, stamp: Stamp, owner: str) -> None:
+            raise AssertionError("nothing has arrived")
 
     before = now()
     sensor = sensor_of(

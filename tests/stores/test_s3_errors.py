@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from http.server import ThreadingHTTPServer
@@ -24,7 +24,9 @@ from airflow_landmark.stores import (
     Archived,
     Changed,
     LastingTrouble,
+    Look,
     PassingTrouble,
+    Store,
     StoreError,
 )
 from airflow_landmark.stores import _s3_read as reading
@@ -252,7 +254,15 @@ async def test_a_way_that_fails(s3: S3Server, mode: str) -> None:
             with pytest.raises(PassingTrouble):
                 await store.look(there)
             proxy.mode = "pass"
-            assert (await store.look(there)).sighting is None
+            assert (await _patient_look(store, there)).sighting is None
+
+
+async def _patient_look(store: Store, there: Address) -> Look:
+    """A look, again where a busy machine takes longer than the short time limit."""
+    for _ in range(19):
+        with suppress(PassingTrouble):
+            return await store.look(there)
+    return await store.look(there)
 
 
 async def test_no_credentials(aws_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
