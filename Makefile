@@ -44,13 +44,29 @@ test: $(READY) ## run the fast tests
 e2e: $(READY) ## run the tests that need a real Airflow, or long
 	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --numprocesses auto --dist loadgroup
 
+# How much harm: what `make faults` and `make soak` take when nothing else is said; tests/faults has CI's sizes.
+FAULTS_WAITS ?= 1000
+FAULTS_RELEASED ?= $(FAULTS_WAITS)
+FAULTS_PARKED ?= 1000,2000
+FAULTS_SOURCE_SECONDS ?= 120
+FAULTS_POKE ?= 10
+FAULTS_TEST_SECONDS ?= 14400
+SOAK_SECONDS ?= 1200
+SOAK_WAITS ?= 1000
+HARM := FAULTS_WAITS FAULTS_RELEASED FAULTS_PARKED FAULTS_SOURCE_SECONDS FAULTS_POKE FAULTS_TEST_SECONDS
+SOAKED := FAULTS_TEST_SECONDS SOAK_SECONDS SOAK_WAITS
+RESULTS := build/faults.jsonl
+
 .PHONY: faults
-faults: $(READY) ## do 1,000 waits harm in every way on a real Airflow and write the table of docs/reliability.md
-	$(RUN)/python tests/faults/report.py
+faults: $(READY) ## inject every fault into 1,000 waits (hours) and write the table of docs/reliability.md
+	mkdir -p $(dir $(RESULTS)) && rm -f $(RESULTS)
+	$(foreach name,$(HARM),$(name)=$($(name))) FAULTS_RESULTS=$(CURDIR)/$(RESULTS) \
+		$(RUN)/python -m pytest -m slow tests/faults --deselect tests/faults/test_soak.py
+	$(RUN)/python tests/faults/report.py $(RESULTS) docs/reliability.md
 
 .PHONY: soak
-soak: $(READY) ## 1,000 waits and random faults for 20 minutes
-	$(RUN)/python -m pytest tests/faults/test_soak.py
+soak: $(READY) ## inject random faults into 1,000 waits for 20 minutes; FAULTS_SEED=, SOAK_SECONDS=, SOAK_WAITS=
+	$(foreach name,$(SOAKED),$(name)=$($(name))) $(RUN)/python -m pytest -m slow tests/faults/test_soak.py
 
 .PHONY: bench
 bench: $(READY) ## measure our trigger beside Airflow's own; BENCH=--quick or --full for shorter or longer

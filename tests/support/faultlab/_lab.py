@@ -1,0 +1,201 @@
+"""The laboratory: one Airflow on PostgreSQL with two triggerers, its waits, and what is done to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from airflow_landmark.testing import (
+    LocalAirflow,
+    LocalAirflowError,
+    LocalPostgres,
+    NotInTime,
+    wait_until,
+)
+from faultproxy import FaultProxy
+from httpserver import HttpServer
+
+from ._destination import Count, Destination
+from ._meter import Usage, usage
+from ._parcels import FolderPlace, WebPlace
+from ._record import Record
+from ._supervisor import TRIGGERERS, Supervisor
+from ._told import Told
+from ._waits import ALIVE_SECONDS, Waits
+
+__all__ = ["Lab", "open_lab"]
+
+RECOVERY_SECONDS = 240.0
+WRITE_SECONDS = 1800.0
+_LIVING = """
+SELECT count(*) FROM job WHERE job_type = 'TriggererJob' AND end_date IS NULL
+    AND latest_heartbeat > now() - interval '5 seconds'
+"""
+
+_HELD = """
+SELECT count(*) FROM trigger JOIN job ON job.id = trigger.triggerer_id
+WHERE job.end_date IS NULL AND job.latest_heartbeat > now() - make_interval(secs => :alive)
+"""
+
+
+@dataclass
+class Lab:
+    """What the trials share.
+
+    :param seed: of what is drawn.
+    :param results: file to which each trial's record is added; ``None`` for none.
+    :ivar outage: seconds for which the database is away; the API server is for three times as long.
+    :ivar source_outage: seconds for which the source is.
+    """
+
+    airflow: LocalAirflow
+    postgres: LocalPostgres
+    supervisor: Supervisor
+    http: HttpServer
+    proxy: FaultProxy
+    destination: Destination
+    told: Told
+    folder: FolderPlace
+    web: WebPlace
+    waits: Waits
+    seed: int
+    results: Path | None
+    outage: float = 5.0
+    source_outage: float = field(default_factory=lambda: float(os.environ.get("FAULTS_SOURCE_SECONDS", "20")))
+    records: list[Record] = field(default_factory=list)
+
+    def ready(self, *, seconds: float = RECOVERY_SECONDS) -> None:
+        """Wait until every component is up and beats, two triggerers among them."""
+        wait_until(check=self._is_ready, what="all components up again", seconds=seconds, every=0.5)
+
+    def busiest(self) -> str:
+        """The triggerer that runs most waits."""
+        pids = [pid for found in self.told.running().values() for pid in found]
+        shares = {name: sum(pids.count(one.pid) for one in self.supervisor.tree(name)) for name in TRIGGERERS}
+        return max(shares, key=lambda name: shares[name])
+
+    def running(self, days: Collection[str]) -> bool:
+        """Whether all these run in a living triggerer and belong to one."""
+        return set(days) <= set(self.told.running()) and set(days) <= self.waits.owned()
+
+    def until_running(self, days: Collection[str], *, seconds: float = RECOVERY_SECONDS) -> None:
+        """Wait until all these run again."""
+        days = list(days)
+        wait_until(
+            check=lambda: self.running(days), what=f"{len(days)} waits run", seconds=seconds, every=0.2
+        )
+
+    def until_written(self, days: Collection[str], *, seconds: float = WRITE_SECONDS) -> None:
+        """Wait until all these have taken effect and their tasks have ended."""
+
+        def ended() -> bool:
+            if not set(days) <= self.destination.written():
+                return False
+            states = self.waits.states(days)
+            return all(states.get(day) == {"success"} for day in days)
+
+        wait_until(check=ended, what=f"{len(days)} deliveries written", seconds=seconds, every=0.5)
+
+    def held(self) -> int:
+        """How many waits belong to a triggerer with a fresh heartbeat, whoever's waits they are."""
+        return int(self.airflow.database.query(sql=_HELD, values={"alive": ALIVE_SECONDS})[0][0])
+
+    def usage(self) -> Usage:
+        """Memory and descriptors of the triggerers now."""
+        return usage(self.supervisor, TRIGGERERS)
+
+    def count(self, days: Collection[str]) -> Count:
+        """What became of these waits."""
+        return self.destination.count(set(days), self.waits.truth)
+
+    def add(self, record: Record) -> None:
+        """Keep a record, and say it."""
+        self.records.append(record)
+        if self.results is not None:
+            record.append_to(self.results)
+
+    def where(self) -> str:
+        """What is what, for the text of a failure."""
+        days = [*self.waits.open, *self.waits.truth]
+        states: dict[str, int] = {}
+        for found in self.waits.states(days).values():
+            word = "+".join(sorted(found))
+            states[word] = states.get(word, 0) + 1
+        parts = [
+            f"seed {self.seed}",
+            f"tasks {states}",
+            f"owners {self.airflow.database.trigger_owners()}",
+            f"told as running {len(self.told.running())}",
+            f"ended so far {self.supervisor.exits}",
+        ]
+        tails = [f"-- {name}\n" + self.airflow.output(name=name)[-1500:] for name in self.airflow.components]
+        return "\n".join([*parts, *tails])
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Add what is what to an error about time."""
+        try:
+            yield
+        except NotInTime as error:
+            raise AssertionError(f"{error}\n{self.where()}") from error
+
+    def _is_ready(self) -> bool:
+        if not self.supervisor.all_run() or set(TRIGGERERS) - set(self.airflow.components):
+            return False
+        try:
+            health = self.airflow.api.call(method="GET", path="monitor/health")
+        except (OSError, ValueError, LocalAirflowError):
+            return False
+        parts = ("metadatabase", "scheduler", "dag_processor")
+        if any(health[part]["status"] != "healthy" for part in parts):
+            return False
+        return bool(self.airflow.database.query(sql=_LIVING)[0][0] >= len(TRIGGERERS))
+
+
+@contextmanager
+def open_lab(home: Path, *, dags: Path, seed: int, results: Path | None) -> Iterator[Lab]:
+    """Start everything; it ends with the block."""
+    home.mkdir(parents=True, exist_ok=True)
+    destination, told = Destination(home / "destination.db"), Told(home / "told.jsonl")
+    environment = {
+        "FAULTS_DESTINATION": str(destination.path),
+        "FAULTS_TOLD": str(told.path),
+        "AIRFLOW__CORE__MAX_MAP_LENGTH": "5000",
+        "AIRFLOW__CORE__MAX_ACTIVE_TASKS_PER_DAG": "5000",
+        "AIRFLOW__CORE__DEFAULT_POOL_TASK_SLOT_COUNT": "5000",
+        "AIRFLOW__TRIGGERER__CAPACITY": "10000",
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": str(ALIVE_SECONDS),
+        # The Dag files do not change, and to read them again costs a part of one of two cores.
+        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "300",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
+    } | {name: value for name, value in os.environ.items() if name.startswith("FAULTS_POKE")}
+    with ExitStack() as stack:
+        postgres = stack.enter_context(LocalPostgres())
+        http = stack.enter_context(HttpServer())
+        proxy = stack.enter_context(FaultProxy("127.0.0.1", http.port))
+        airflow = stack.enter_context(
+            LocalAirflow(
+                home=home / "airflow",
+                dags=dags,
+                database=postgres.url,
+                triggerers=len(TRIGGERERS),
+                environment=environment,
+            )
+        )
+        yield Lab(
+            airflow=airflow,
+            postgres=postgres,
+            supervisor=stack.enter_context(Supervisor(airflow)),
+            http=http,
+            proxy=proxy,
+            destination=destination,
+            told=told,
+            folder=FolderPlace(home / "landing"),
+            web=WebPlace(http, f"http://127.0.0.1:{proxy.port}"),
+            waits=Waits(airflow, seed),
+            seed=seed,
+            results=results,
+        )
