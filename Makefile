@@ -40,9 +40,12 @@ demo: $(READY) ## run the demonstration on a real Airflow; KEEP=1 leaves it runn
 test: $(READY) ## run the fast tests
 	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadfile
 
+# The faults come last and alone: what they measure, they measure on an Airflow that has the machine to itself.
 .PHONY: e2e
 e2e: $(READY) ## run the tests that need a real Airflow, or long
-	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --numprocesses auto --dist loadgroup
+	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --ignore tests/faults \
+		--numprocesses auto --dist loadgroup
+	$(RUN)/python -m pytest -m "e2e or slow" tests/faults
 
 # How much harm: what `make faults` and `make soak` take when nothing else is said; tests/faults has CI's sizes.
 FAULTS_WAITS ?= 1000

@@ -45,17 +45,18 @@ settings.register_profile("repeatable", deadline=None, max_examples=100, derando
 settings.load_profile("repeatable" if os.environ.get("CI") else "here")
 
 
-SHARING = {"e2e", "faults"}
-"""Folders whose tests share one Airflow: they run in one process, others file by file."""
+SHARED = {"airflow", "lab"}
+"""Fixtures that take long to make and last to the end: their tests run in one process, others file by file."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in this very hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say which tests must run in the same process when there are several."""
     here = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(here)
-        group = place.parts[0] if place.parts[0] in SHARING else str(place)
-        item.add_marker(pytest.mark.xdist_group(group))
+        shares = SHARED.intersection(getattr(item, "fixturenames", ()))
+        item.add_marker(pytest.mark.xdist_group(f"{place.parent}" if shares else str(place)))
 
 
 def pytest_unconfigure() -> None:
