@@ -38,13 +38,13 @@ demo: $(READY) ## run the demonstration on a real Airflow; KEEP=1 leaves it runn
 
 .PHONY: test
 test: $(READY) ## run the fast tests
-	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadfile
+	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadscope
 
 # The faults come last and alone: what they measure, they measure on an Airflow that has the machine to itself.
 .PHONY: e2e
 e2e: $(READY) ## run the tests that need a real Airflow, or long
 	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --ignore tests/faults \
-		--numprocesses auto --dist loadgroup
+		--numprocesses auto --dist loadscope
 	$(RUN)/python -m pytest -m "e2e or slow" tests/faults
 
 # How much harm: what `make faults` and `make soak` take when nothing else is said; tests/faults has CI's sizes.

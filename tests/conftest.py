@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
@@ -21,6 +21,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
+    from xdist.scheduler import LoadScopeScheduling
 
 ROOMS = [path.parent.name for path in Path(__file__).parents[1].glob("*/py.typed")]
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="landmark-tests-"))
@@ -45,18 +46,24 @@ settings.register_profile("repeatable", deadline=None, max_examples=100, derando
 settings.load_profile("repeatable" if os.environ.get("CI") else "here")
 
 
-SHARED = {"airflow", "lab"}
-"""Fixtures that take long to make and last to the end: their tests run in one process, others file by file."""
+SHARED = {"tests/e2e", "tests/faults"}
+"""Folders whose files share one Airflow: starting it takes longer than most of their tests."""
+OWN = {"test_backfill.py", "test_orders.py", "test_two_triggerers.py"}
+"""Files in them that start one of their own."""
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in this very hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests must run in the same process when there are several."""
-    here = Path(__file__).parent
-    for item in items:
-        place = item.path.relative_to(here)
-        shares = SHARED.intersection(getattr(item, "fixturenames", ()))
-        item.add_marker(pytest.mark.xdist_group(f"{place.parent}" if shares else str(place)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Run a file in one process, and files that share an Airflow in the same."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.split("::", 1)[0]
+            folder, _, name = path.rpartition("/")
+            return folder if folder in SHARED and name not in OWN else path
+
+    return Together(config, log)
 
 
 def pytest_unconfigure() -> None:
