@@ -61,7 +61,8 @@ class Pipeline:
     :param conf: the conf of an interval's run; None: none.
     :param interval: returns the interval of a number. Those from 0 on are over, each injection takes others
         of them; those below 0 are to come, so that a wait for one has not missed its deadline. None: days in
-        UTC, 0 the day before ``today``, -1 the day after it.
+        UTC, 0 two days before ``today``, -1 the day after it. The day before is left to the run that the
+        Dag's own schedule makes as soon as the Dag is unpaused.
     :param today: a UTC day from which days are counted.
     :param deferrable: whether the task that waits defers.
     :param quiet_seconds: how long nothing may be written while a wrong delivery lies there.
@@ -169,7 +170,7 @@ class Pipeline:
     def _interval(self, number: int) -> Interval:
         if self.interval is not None:
             return self.interval(number)
-        return _day(self.today - timedelta(days=number + 1 if number >= 0 else number))
+        return _day(self.today - timedelta(days=number + 2 if number >= 0 else number))
 
 
 def _day(day: date) -> Interval:

@@ -41,7 +41,7 @@ def pipeline(tmp_path: Path) -> Pipeline:
         rows=rows_of,
         first=lambda _: Contents(files={}, rows=[1]),
         corrected=lambda _: Contents(files={}, rows=[]),
-        today=date(2026, 5, 3),
+        today=date(2026, 5, 4),
     )
 
 
@@ -51,9 +51,12 @@ def days(intervals: list[Interval]) -> list[str]:
 
 
 def test_intervals_of_lots_do_not_meet(pipeline: Pipeline) -> None:
-    """Lots are days before today and, for waits, days after it; two lots have none in common."""
+    """Lots are days before yesterday and, for waits, after today; two lots have none in common.
+
+    Yesterday's run is made by the schedule of a Dag that is unpaused.
+    """
     assert days(pipeline.intervals(0, 2)) == ["2026-05-02", "2026-05-01"]
-    assert days(pipeline.coming(0, 2)) == ["2026-05-04", "2026-05-05"]
+    assert days(pipeline.coming(0, 2)) == ["2026-05-05", "2026-05-06"]
     found = [day for lot in range(20) for day in days(pipeline.intervals(lot, 5) + pipeline.coming(lot, 5))]
     assert len(found) == len(set(found)) == 200
 
