@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import pairwise
 
 import click
 
 from ._exits import Exit
-from ._group import Commands
+from ._group import LazyCommands
 
 __all__ = ["capacity"]
 
-_COMMANDS = ("backfill", "calibrate", "check", "cost", "emit", "pools", "watch")
 
-
-class _Lazy(Commands):
-    """Commands of modules ``_capacity_NAME``."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All of them, with those that are not imported yet."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """One of them."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"._capacity_{cmd_name}", __package__)
-        command: click.Command = getattr(module, cmd_name)
-        return command
+class _Capacity(LazyCommands):
+    names = ("backfill", "calibrate", "check", "cost", "emit", "pools", "watch")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; ``--format json`` means a machine too."""
@@ -53,6 +38,6 @@ def _counted(problems: tuple[str, ...]) -> str:
     return f"{len(problems)} problems"
 
 
-@click.group(cls=_Lazy, name="capacity")
+@click.group(cls=_Capacity, name="capacity")
 def capacity() -> None:
     """Size triggerers: how many the waits need, why, and what happens when one dies."""

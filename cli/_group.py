@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ import click
 from ._exits import Exit, exit_of
 from ._print import err, out_json, prepare_streams, problem_lines
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "LazyCommands"]
 
 _JSON = "airflow_landmark.cli.json"
 
@@ -58,6 +59,24 @@ class Commands(click.Group):
         if len(details) > 1:
             err(*(f"  {detail}" for detail in details))
         return status
+
+
+class LazyCommands(Commands):
+    """A group whose commands are imported when they are used: command ``x`` of module ``_GROUP_x``."""
+
+    names: Sequence[str] = ()
+    """The commands; a subclass says which."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All of them, with those that are not imported yet."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """One of them."""
+        if cmd_name not in self.names:
+            return None
+        command: click.Command = getattr(import_module(f"._{self.name}_{cmd_name}", __package__), cmd_name)
+        return command
 
 
 def _misused(ctx: click.Context, error: click.UsageError) -> Exit:

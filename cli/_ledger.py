@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from ._exits import Exit
-from ._group import Commands
+from ._group import LazyCommands
 
 __all__ = ["ledger"]
 
-_COMMANDS = ("create", "history", "release", "show")
 
-
-class _Lazy(Commands):
-    """Commands of modules ``_ledger_NAME``."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All of them, with those that are not imported yet."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """One of them."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"._ledger_{cmd_name}", __package__)
-        command: click.Command = getattr(module, cmd_name)
-        return command
+class _Ledger(LazyCommands):
+    names = ("create", "history", "release", "show")
 
     def trouble(self, ctx: click.Context, error: Exception) -> Exit:
         """A text that names no ledger is wrong usage, all the rest is as everywhere."""
@@ -38,6 +22,6 @@ class _Lazy(Commands):
         return super().trouble(ctx, error)
 
 
-@click.group(cls=_Lazy, name="ledger")
+@click.group(cls=_Ledger, name="ledger")
 def ledger() -> None:
     """Look into a ledger, which remembers the versions that were taken, and give back stuck claims."""

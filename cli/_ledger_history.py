@@ -5,24 +5,16 @@ from __future__ import annotations
 import click
 
 from ._exits import Exit
-from ._ledger_options import entry_options, ledger_at, ledger_options
+from ._ledger_options import entry_options, ledger_at, ledger_options, limit_option
 from ._options import interval_of
 from ._print import banner, counted, out, out_json, safe
-from ._types import Whole
 
 __all__ = ["history"]
 
 
 @click.command()
 @entry_options
-@click.option(
-    "--limit",
-    type=Whole(least=1, most=100_000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="At most so many events, the last ones.",
-)
+@limit_option("At most so many events, the last ones.")
 @ledger_options
 def history(
     *,

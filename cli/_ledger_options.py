@@ -9,11 +9,12 @@ import click
 
 from ._options import dataset_option, json_option, zone_option
 from ._reach import reach_options, reach_to
+from ._types import Whole
 
 if TYPE_CHECKING:
     from airflow_landmark.deliveries import ReadableLedger
 
-__all__ = ["entry_options", "interval_option", "ledger_at", "ledger_options"]
+__all__ = ["entry_options", "interval_option", "ledger_at", "ledger_options", "limit_option"]
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 
@@ -45,6 +46,18 @@ def entry_options(command: CommandT) -> CommandT:
     text = "The interval: two instants with a slash between them."
     command = click.option("--interval", metavar="A/B", required=True, help=text)(command)
     return dataset_option(required=True)(command)
+
+
+def limit_option(text: str) -> Callable[[CommandT], CommandT]:
+    """``--limit``, with its help."""
+    return click.option(
+        "--limit",
+        type=Whole(least=1, most=100_000),
+        default=100,
+        show_default=True,
+        metavar="N",
+        help=text,
+    )
 
 
 def ledger_at(

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ._exits import Exit
-from ._ledger_options import interval_option, ledger_at, ledger_options
+from ._ledger_options import interval_option, ledger_at, ledger_options, limit_option
 from ._ledger_text import entries_counted, entry_lines
 from ._options import dataset_option, interval_of
 from ._print import banner, out, out_json
-from ._types import Whole
 
 if TYPE_CHECKING:
     from airflow_landmark.deliveries import Entry, ReadableLedger
@@ -24,14 +23,7 @@ __all__ = ["show"]
 @click.command()
 @dataset_option(required=False)
 @interval_option
-@click.option(
-    "--limit",
-    type=Whole(least=1, most=100_000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="At most so many entries, the newest interval first.",
-)
+@limit_option("At most so many entries, the newest interval first.")
 @ledger_options
 def show(
     *,

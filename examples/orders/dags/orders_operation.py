@@ -25,7 +25,6 @@ class Operation:
     :param end: the next day's first instant.
     :param version: the input's version: a correction has a higher one.
     :param code: the transformation's version: a mended one is higher.
-    :param rows: how many orders the manifest promises; ``None`` when it does not tell.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Operation:
     end: datetime
     version: int
     code: int
-    rows: int | None
 
     @classmethod
     def of(cls, delivery: Delivery) -> Operation:
@@ -50,7 +48,6 @@ class Operation:
             end=_plain(delivery.interval.end),
             version=delivery.version,
             code=code,
-            rows=delivery.stamp.rows,
         )
 
     @property
