@@ -18,11 +18,13 @@ ifneq ($(shell cat $(READY) 2>/dev/null),$(INSTALLED))
 $(READY): again
 endif
 
-# Written last, so that an environment that was left half-made is made anew.
+# Written last, so that an environment that was left half-made is made anew. Compiled at once: where Python may
+# write no bytecode (PYTHONDONTWRITEBYTECODE), each of Airflow's processes would compile thousands of modules.
 $(READY): pyproject.toml $(LOCK)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(RUN)/python -m pip install --quiet uv
-	$(RUN)/uv pip install --quiet --python $(RUN)/python --require-hashes --requirement $(LOCK)
+	$(RUN)/uv pip install --quiet --python $(RUN)/python --require-hashes --compile-bytecode \
+		--requirement $(LOCK)
 	$(RUN)/uv pip install --quiet --python $(RUN)/python --no-deps --no-build-isolation --editable .
 	@printf '%s\n' '$(INSTALLED)' > $@
 

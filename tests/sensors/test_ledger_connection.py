@@ -76,9 +76,9 @@ def test_postgres_url(know: Know) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_postgres_server(know: Know, tmp_path: Path) -> None:
+def test_postgres_server(know: Know) -> None:
     """On a real server the tables are made and the steps are taken by the connection."""
-    with LocalPostgres(home=tmp_path) as server:
+    with LocalPostgres() as server:
         url = make_url(server.url)
         ledger = know(
             {

@@ -168,9 +168,6 @@ def open_lab(home: Path, *, dags: Path, seed: int, results: Path | None) -> Iter
         "AIRFLOW__CORE__DEFAULT_POOL_TASK_SLOT_COUNT": "5000",
         "AIRFLOW__TRIGGERER__CAPACITY": "10000",
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": str(ALIVE_SECONDS),
-        # The Dag files do not change, and to read them again costs a part of one of two cores.
-        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "300",
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
     } | {name: value for name, value in os.environ.items() if name.startswith("FAULTS_POKE")}
     with ExitStack() as stack:
         postgres = stack.enter_context(LocalPostgres())
