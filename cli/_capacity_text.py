@@ -65,16 +65,25 @@ def answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def _summary(answer: Answer) -> str:
-    parts = []
-    for part in answer.partitions:
-        worst = part.worst
-        if worst.needed:
-            have = counted(part.replicas, "triggerer") if part.deployments else "no triggerer"
-            parts.append(f"{_short(part.name)} has {have} and needs {worst.with_spare}")
+    parts = [part for part in answer.partitions if part.worst.needed]
     if not parts:
         return "nothing waits"
-    shown = "; ".join(parts[:2])
+    # what the numbers are is said once: two places fit into a line
+    shown = "; ".join(_wanted(part, words=part is parts[0]) for part in parts[:2])
     return shown if len(parts) <= 2 else f"{shown}; and {len(parts) - 2} more"
+
+
+def _wanted(part: PartitionAnswer, *, words: bool) -> str:
+    have = counted(part.replicas, "triggerer") if words else f"{part.replicas:,}"
+    if not part.deployments:
+        have = "no triggerer"
+    wanted = f"{part.worst.with_spare} wanted" + (" with spare" if words else "")
+    return f"{_short(_place(part.name))}: {have}, {wanted}"
+
+
+def _place(name: str) -> str:
+    """The partition in a list of places: "no queue: 2 triggerers" would read as a negation."""
+    return f"without a {name.removeprefix('no ')}" if name.startswith("no queue") else name
 
 
 def _short(name: str) -> str:

@@ -18,6 +18,8 @@ __all__ = ["entry_options", "interval_option", "ledger_at", "ledger_options", "l
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 
+_INTERVAL = "The interval: two instants with a slash between them, or a day with --timezone."
+
 
 def ledger_options(command: CommandT) -> CommandT:
     """``--ledger``, ``--table``, how a bucket is reached, ``--json``."""
@@ -29,22 +31,27 @@ def ledger_options(command: CommandT) -> CommandT:
     text += "Airflow keeps airflow+https://HOST/?asset=NAME. A URL with a password "
     text += "belongs in the environment, LANDMARK_LEDGER: other users can see a command's arguments."
     return click.option(
-        "--ledger", "text", metavar="URL", envvar="LANDMARK_LEDGER", required=True, help=text
+        "--ledger", "text", metavar="URL", envvar="LANDMARK_LEDGER", callback=_named, help=text
     )(command)
+
+
+def _named(context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The ledger that is named; there is no usual one."""
+    if not text and not context.resilient_parsing:
+        raise click.UsageError("name the ledger: --ledger URL or LANDMARK_LEDGER", ctx=context)
+    return text
 
 
 def interval_option(command: CommandT) -> CommandT:
     """``--interval`` and ``--timezone``, for one of several entries."""
     command = zone_option(command)
-    text = "The interval: two instants with a slash between them."
-    return click.option("--interval", metavar="A/B", help=text)(command)
+    return click.option("--interval", metavar="A/B", help=_INTERVAL)(command)
 
 
 def entry_options(command: CommandT) -> CommandT:
     """``--dataset``, ``--interval`` and ``--timezone``, for one entry."""
     command = zone_option(command)
-    text = "The interval: two instants with a slash between them."
-    command = click.option("--interval", metavar="A/B", required=True, help=text)(command)
+    command = click.option("--interval", metavar="A/B", required=True, help=_INTERVAL)(command)
     return dataset_option(required=True)(command)
 
 

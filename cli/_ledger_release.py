@@ -39,7 +39,7 @@ def release(
     """Give back a claim whose owner will never commit it, so that another one may claim the version.
 
     What was taken stays taken. Without --owner, a terminal is asked. An owner that is still at work
-    fails at its commit.
+    fails at its commit, unless another one has taken the same version with the same bytes by then.
     """
     wanted = interval_of(interval, zone)
     ledger = ledger_at(text, table=table, conn_id=conn_id, options=options)

@@ -51,8 +51,11 @@ def show(
         out_json(answer | {"entries": [entry.to_json() for entry in found]})
         return status
     claims = sum(entry.claim is not None for entry in found)
-    word = "NOT THERE" if status is Exit.NO else "LEDGER"
-    out(banner(status, word, f"{ledger}: {entries_counted(len(found))}, {claims} of them claimed"))
+    if status is Exit.NO:
+        what = dataset if wanted is None else f"{dataset} for {wanted}"
+        out(banner(status, "NOT THERE", f"nothing of {what} in {ledger}"))
+    else:
+        out(banner(status, "LEDGER", f"{ledger}: {entries_counted(len(found))}, {claims} claimed"))
     for entry in found:
         out(*entry_lines(entry))
     return status

@@ -173,7 +173,8 @@ class Ledger(Protocol):
     the same for every attempt of the same task: it may claim again what it has claimed.
 
     All of them raise :class:`Unavailable` when the ledger cannot be reached, and :class:`AccessTrouble`
-    when it refuses for good (no rights, no table).
+    when it refuses for good (no rights, no table). What no ledger holds, such as a dataset of other
+    characters, is a ``ValueError`` before anything is asked.
     """
 
     def taken(self, dataset: str, interval: Interval) -> Taken | None:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["create_tables"]
 
+_ONE_AT_A_TIME = {
+    "postgresql": "SELECT pg_advisory_xact_lock(7809644606448038507)",
+    "sqlite": "BEGIN IMMEDIATE",
+}
+"""Held until the transaction ends: who comes at the same moment then sees the tables. The number is ours."""
+
 
 def create_tables(database: Database, tables: Tables) -> str:
     """Make the tables where they are missing, and say in a sentence what was done.
@@ -24,6 +30,7 @@ def create_tables(database: Database, tables: Tables) -> str:
 
     both = (tables.entries, tables.history)
     with database.transaction(tables, create=True) as connection:
+        connection.exec_driver_sql(_ONE_AT_A_TIME[database.dialect])
         seen = sa.inspect(connection)
         missing = [table for table in both if not seen.has_table(table.name, schema=table.schema)]
         for table in both:

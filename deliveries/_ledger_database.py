@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ._errors import AccessTrouble, Unavailable
+from ._ledger_deadline import Deadline
+from ._ledger_url import place_of_url, with_driver
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -17,25 +18,20 @@ if TYPE_CHECKING:
 
     from ._ledger_tables import Tables
 
-__all__ = ["Database", "place_of_url"]
+__all__ = ["Database"]
 
 _INSTALL = "pip install 'airflow-landmark[sql]'"
 _CONNECT_SECONDS = 15
 _STATEMENT_SECONDS = 30
-_DRIVERS = ("psycopg2", "psycopg")
-_NO_RIGHTS = frozenset({"42501", "28000", "28P01", "3D000"})
-"""insufficient_privilege, invalid_authorization_specification, invalid_password, invalid_catalog_name."""
+_SILENCE_SECONDS = 35.0
+"""Longer than a statement may take on the server, which tells better than a cut connection what was wrong."""
+_NO_RIGHTS = "42501"
+"""insufficient_privilege."""
 _SQLITE_LASTING = frozenset({3, 8, 14, 23, 26})
 """SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_AUTH, SQLITE_NOTADB."""
 _PASSING_KINDS = ("OperationalError", "InterfaceError", "InternalError")
 _MAX_TOLD = 300
-
-
-def place_of_url(url: object) -> str:
-    """The URL as errors show it: without user, password and query."""
-    if not isinstance(url, str):
-        return "the ledger's URL"
-    return re.split(r"[?#]", re.sub(r"//.*@", "//", url, flags=re.DOTALL), maxsplit=1)[0][:200]
+_SECRETS_IN_QUERIES = ("password", "sslpassword")
 
 
 class Database:
@@ -45,7 +41,7 @@ class Database:
     :ivar dialect: ``"sqlite"`` or ``"postgresql"``.
     """
 
-    def __init__(self, url: str, *, makes: str) -> None:
+    def __init__(self, url: str | URL, *, makes: str) -> None:
         """Look at the URL; nothing is connected to yet.
 
         :param makes: the command that makes the tables, for errors.
@@ -67,23 +63,37 @@ class Database:
         import sqlalchemy as sa  # noqa: PLC0415 - part of an extra, and half a second
 
         engine = self._engine(create=create)
-        try:
-            with engine.begin() as connection:
-                if self.dialect != "sqlite":
-                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{_STATEMENT_SECONDS}s'")
-                yield connection
-        except sa.exc.DBAPIError as error:
-            raise self._sorted(error, engine, tables) from None
-        finally:
-            engine.dispose()
+        with self._deadline(engine) as deadline:
+            try:
+                with engine.begin() as connection:
+                    if self.dialect != "sqlite":
+                        connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{_STATEMENT_SECONDS}s'")
+                    yield connection
+            except sa.exc.DBAPIError as error:
+                if deadline.passed:
+                    text = f"the database fell silent: its connection was ended after {_SILENCE_SECONDS:g} s"
+                    raise Unavailable(self.place, "trouble", text) from None
+                raise self._sorted(error, engine, tables) from None
+            finally:
+                engine.dispose()
 
-    def _parsed(self, url: str) -> URL:
+    def _deadline(self, engine: Engine) -> Deadline:
+        """A limit for all that is done on the engine's connections; a file has no server to wait for."""
+        import sqlalchemy as sa  # noqa: PLC0415 - as above
+
+        deadline = Deadline(_SILENCE_SECONDS)
+        if self.dialect != "sqlite":
+            # first: SQLAlchemy asks a new server for its version before others hear of the connection
+            sa.event.listen(engine, "connect", deadline.watch, insert=True)
+        return deadline
+
+    def _parsed(self, url: str | URL) -> URL:
         try:
             import sqlalchemy as sa  # noqa: PLC0415 - as above
         except ModuleNotFoundError:
             raise self._misconfigured(f"SQLAlchemy is not installed. Run:\n{_INSTALL}") from None
         try:
-            parsed = _with_driver(sa.make_url(url))
+            parsed = with_driver(sa.make_url(url))
             asynchronous = parsed.get_dialect().is_async
         except (ModuleNotFoundError, sa.exc.NoSuchModuleError):
             asynchronous = False
@@ -115,15 +125,31 @@ class Database:
         """The URL to connect to and the driver's options. A missing file would otherwise be made."""
         if self.dialect != "sqlite":
             quiet = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+            quiet["tcp_user_timeout"] = 1000 * _STATEMENT_SECONDS
             return self._url, {"connect_timeout": _CONNECT_SECONDS, **quiet}
         path = Path(self._url.database or "")
         if not path.is_absolute():
             text = "a ledger needs the absolute path of a file, with four slashes: sqlite:////PATH/ledger.db"
             raise self._misconfigured(text)
-        if not create and not path.is_file():
-            raise AccessTrouble(self.place, "absent", f"there is no such file; make it: {self._makes}")
+        try:
+            self._check_file(path, create=create)
+        except OSError as error:
+            raise AccessTrouble(self.place, "access", f"cannot look at it: {error.strerror}") from None
         query = {"mode": "rwc" if create else "rw", "uri": "true"}
         return self._url.set(database=f"file:{quote(str(path))}", query=query), {"timeout": _CONNECT_SECONDS}
+
+    def _check_file(self, path: Path, *, create: bool) -> None:
+        """Refuse a path at which no file is, or can be made.
+
+        :raises AccessTrouble: saying what is there, or what is missing.
+        :raises OSError: when that cannot be told.
+        """
+        if path.is_dir():
+            raise self._misconfigured("this is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise AccessTrouble(self.place, "absent", f"folder {path.parent} does not exist: make it first")
+        if not create and not path.is_file():
+            raise AccessTrouble(self.place, "absent", f"there is no such file; make it: {self._makes}")
 
     def _misconfigured(self, text: str) -> AccessTrouble:
         return AccessTrouble(self.place, "configuration", text)
@@ -133,13 +159,20 @@ class Database:
         code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
         number = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # 0 before Python 3.11: then it is passing
         told = self._told(error)
-        if code in _NO_RIGHTS or number in _SQLITE_LASTING:
+        if code == _NO_RIGHTS or number in _SQLITE_LASTING:
             return AccessTrouble(self.place, "access", f"the database refuses: {told}")
+        passing = type(error).__name__ in _PASSING_KINDS
+        if code is None and self.dialect != "sqlite":
+            if not passing:
+                return self._misconfigured(f"the database's client refuses: {told}")
+            # The drivers tell no code when they cannot connect, whether it was silence or a refusal.
+            text = f"the database does not answer, or does not let this user in: {told}"
+            return Unavailable(self.place, "trouble", text)
         missing = self._missing(engine, tables)
         if missing:
             text = f"table {missing} does not exist; make the ledger's tables: {self._makes}"
             return AccessTrouble(self.place, "absent", text)
-        if type(error).__name__ in _PASSING_KINDS:
+        if passing:
             return Unavailable(self.place, "trouble", f"the database failed: {told}")
         return AccessTrouble(self.place, "access", f"this is no ledger, or one of another release: {told}")
 
@@ -157,16 +190,8 @@ class Database:
     def _told(self, error: DBAPIError) -> str:
         """What the driver said, in one bounded line, without the password."""
         line = " ".join(str(error.orig).split())
-        password = self._url.password
-        for secret in {str(password), quote(str(password), safe="")} if password else ():
-            line = line.replace(secret, "***")
+        secrets = [self._url.password, *(self._url.query.get(name) for name in _SECRETS_IN_QUERIES)]
+        for secret in (str(one) for one in secrets if one):
+            for form in (secret, quote(secret, safe="")):
+                line = line.replace(form, "***")
         return line[:_MAX_TOLD]
-
-
-def _with_driver(url: URL) -> URL:
-    """A URL that names no driver gets one that is installed: which one is the default has changed."""
-    from importlib.util import find_spec  # noqa: PLC0415 - where it is used
-
-    driver = next((one for one in _DRIVERS if find_spec(one)), None)
-    bare = url.drivername in ("postgresql", "postgres") and driver is not None
-    return url.set(drivername=f"postgresql+{driver}") if bare else url

@@ -1,13 +1,13 @@
-"""Names of what a ledger holds, for backends that keep values by key."""
+"""Names of what a ledger holds, and the keys of backends that keep values by key."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
-from airflow_landmark.markers import DATASET_PATTERN, Interval
+from airflow_landmark.markers import DATASET_PATTERN, Interval, show
 
-__all__ = ["HeldWord", "key_of_held", "read_key"]
+__all__ = ["HeldWord", "check_dataset", "key_of_held", "read_key"]
 
 HeldWord = Literal["taken", "claim"]
 
@@ -15,8 +15,21 @@ _WORDS: tuple[HeldWord, ...] = ("taken", "claim")
 _KEY = re.compile(rf"landmark_(taken|claim):({DATASET_PATTERN}):([0-9TZ:.+-]{{1,40}}/[0-9TZ:.+-]{{1,40}})")
 
 
+def check_dataset(dataset: str) -> None:
+    """Refuse what is no dataset's name: it may come from where people can write.
+
+    :raises ValueError: saying what was expected and found.
+    """
+    if not isinstance(dataset, str) or not re.fullmatch(DATASET_PATTERN, dataset):
+        raise ValueError(f"dataset must be 1 to 200 of A-Z a-z 0-9 . _ / -, not {show(dataset)}")
+
+
 def key_of_held(word: HeldWord, dataset: str, interval: Interval) -> str:
-    """The key of what is taken, or of the claim: printable ASCII, at most 300 characters."""
+    """The key of what is taken, or of the claim: printable ASCII, at most 300 characters.
+
+    :raises ValueError: when the dataset is no dataset's name.
+    """
+    check_dataset(dataset)
     return f"landmark_{word}:{dataset}:{interval}"
 
 

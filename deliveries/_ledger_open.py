@@ -14,6 +14,10 @@ from ._ledger_sql import SqlLedger
 __all__ = ["open_ledger"]
 
 _SCHEME = re.compile(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9_]+)?:", re.IGNORECASE)
+_KNOWN = (
+    "a ledger is named by sqlite:////PATH/ledger.db, postgresql://HOST/NAME or s3://BUCKET/PREFIX/, and to "
+    "look into one that Airflow keeps by airflow+https://HOST/?asset=NAME"
+)
 
 
 def open_ledger(
@@ -33,8 +37,9 @@ def open_ledger(
     scheme = _SCHEME.match(text)
     kind = scheme[1].lower() if scheme else ""
     if kind not in ("s3", "sqlite", "postgresql", "postgres"):
-        known = "sqlite:////PATH/ledger.db, postgresql://HOST/NAME or s3://BUCKET/PREFIX/"
-        raise _misfit(f"a ledger is named by {known}")  # the text itself may hold a password
+        # The text itself is not shown: it may hold a password, and so may what stands before a bare colon.
+        found = f"scheme {kind[:40]!r}" if scheme and text[scheme.end() :].startswith("//") else "no scheme"
+        raise _misfit(f"{_KNOWN}; found {found}")
     if kind == "s3" and table is not None:
         raise _misfit("a ledger in a bucket has no table")
     if kind != "s3" and (conn_id is not None or options):

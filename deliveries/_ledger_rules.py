@@ -11,6 +11,7 @@ Each returns the entry that it was given, the same object, when there is nothing
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from airflow_landmark.markers import format_instant
 
 from ._errors import BadDelivery
 from ._ledger import Entry, Held
+from ._ledger_keys import check_dataset
 from ._stamp import Stamp
 
 __all__ = ["after_claim", "after_commit", "after_release", "held_by"]
@@ -28,8 +30,10 @@ _MAX_URI = 2048
 def held_by(stamp: Stamp, owner: str, *, at: datetime) -> Held:
     """What a ledger holds of a delivery; a long address is cut, and what is not printable in it escaped.
 
-    :raises ValueError: when the owner is no text of 1 to 1,024 characters without control characters.
+    :raises ValueError: when the dataset is no dataset's name, or the owner no text of 1 to 1,024 characters
+        without control characters.
     """
+    check_dataset(stamp.dataset)
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in stamp.uri[:_MAX_URI])
     return Held(stamp.version, stamp.sha256, owner, at, shown[:_MAX_URI])
 
@@ -45,7 +49,7 @@ def after_claim(entry: Entry, wanted: Held) -> Entry:
         return replace(entry, claim=wanted)
     if claim.owner == wanted.owner:
         return entry
-    text = f"was claimed by {_by(claim)}, so {wanted.owner} cannot claim it: {_release(entry)}"
+    text = f"was claimed by {_by(claim)}, so {wanted.owner} cannot claim it: {_release(entry, claim)}"
     raise _refused(entry, wanted, "already taken", text)
 
 
@@ -76,16 +80,14 @@ def after_release(entry: Entry, wanted: Held) -> Entry:
 
 def _check_order(entry: Entry, wanted: Held) -> None:
     """Refuse what is older than what is held, or has other bytes under the same version."""
-    for held, word, cure in (
-        (entry.taken, "taken", "only a version above that can follow"),
-        (entry.claim, "claimed", _release(entry)),
-    ):
-        if held is None or held.version < wanted.version:
-            continue
+    all_held = [(held, word) for held, word in ((entry.taken, "taken"), (entry.claim, "claimed")) if held]
+    for held, word in all_held:
         if held.version > wanted.version:
+            cure = _release(entry, held) if word == "claimed" else "only a version above that can follow"
             text = f"is older than version {held.version}, {word} by {_by(held)}: {cure}"
             raise _refused(entry, wanted, "older version", text)
-        if held.identity != wanted.identity:
+    for held, word in all_held:
+        if held.version == wanted.version and held.identity != wanted.identity:
             text = f"was {word} by {_by(held)} with other bytes (sha256 {held.identity[:12]}, now "
             text += f"{wanted.identity[:12]}): the partner has to deliver these under a version above that"
             raise _refused(entry, wanted, "reused version", text)
@@ -95,9 +97,9 @@ def _by(held: Held) -> str:
     return f"{held.owner} at {format_instant(held.at)}"
 
 
-def _release(entry: Entry) -> str:
-    named = f"--dataset {entry.dataset} --interval {entry.interval}"
-    return f"if that one will never commit, run: landmark ledger release {named}"
+def _release(entry: Entry, claim: Held) -> str:
+    named = f"--dataset {entry.dataset} --interval {entry.interval} --owner {shlex.quote(claim.owner)}"
+    return f"if that one will never commit, run: landmark ledger release --ledger URL {named}"
 
 
 def _refused(entry: Entry, wanted: Held, kind: str, text: str) -> BadDelivery:

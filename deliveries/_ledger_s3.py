@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from airflow_landmark.markers import DATASET_PATTERN, Interval, Taken, show
+from airflow_landmark.markers import Interval, Taken
 from airflow_landmark.stores import (
     InvalidAccess,
     InvalidAddress,
@@ -22,6 +21,7 @@ from airflow_landmark.stores import (
 from ._access import Way, reach
 from ._errors import AccessTrouble, Unavailable
 from ._ledger import Entry, Held, LedgerEvent, LedgerWord
+from ._ledger_keys import check_dataset
 from ._ledger_objects import Objects
 from ._ledger_probe import probe
 from ._ledger_rules import after_claim, after_commit, after_release, held_by
@@ -82,19 +82,19 @@ class S3Ledger:
 
     def entry(self, dataset: str, interval: Interval) -> Entry | None:
         """See :class:`ReadableLedger`."""
-        _check_dataset(dataset)
+        check_dataset(dataset)
         document, seen = self._with(lambda objects: objects.read(dataset, interval))
         return None if seen is None else document.entry
 
     def entries(self, dataset: str | None = None, *, limit: int = 1000) -> Sequence[Entry]:
         """See :class:`ReadableLedger`."""
         if dataset is not None:
-            _check_dataset(dataset)
+            check_dataset(dataset)
         return self._with(lambda objects: objects.listed(dataset, limit=limit))
 
     def history(self, dataset: str, interval: Interval, *, limit: int = 1000) -> Sequence[LedgerEvent]:
         """See :class:`ReadableLedger`. At most the last 50 events are kept."""
-        _check_dataset(dataset)
+        check_dataset(dataset)
         document, _ = self._with(lambda objects: objects.read(dataset, interval))
         return document.history[-limit:]
 
@@ -123,11 +123,6 @@ class S3Ledger:
 
         with _sorted_trouble(self._uri):
             return run(opened)
-
-
-def _check_dataset(dataset: str) -> None:
-    if not isinstance(dataset, str) or not re.fullmatch(DATASET_PATTERN, dataset):
-        raise ValueError(f"dataset must be 1 to 200 of A-Z a-z 0-9 . _ / -, not {show(dataset)}")
 
 
 @contextmanager

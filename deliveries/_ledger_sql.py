@@ -13,14 +13,16 @@ from airflow_landmark.markers import Interval, Taken, show
 from ._errors import AccessTrouble, Unavailable
 from ._ledger import Entry, Held, LedgerEvent, LedgerWord
 from ._ledger_create import create_tables
-from ._ledger_database import Database, place_of_url
+from ._ledger_database import Database
+from ._ledger_keys import check_dataset
 from ._ledger_rules import after_claim, after_commit, after_release, held_by
 from ._ledger_steps import claim_statement, commit_statement, release_statement
 from ._ledger_tables import TABLE_NAME, Tables, entry_of_row, event_of_row, key_of, tables_of, values_of
+from ._ledger_url import place_of_url
 from ._stamp import Stamp
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import URL, Connection
     from sqlalchemy.sql.dml import UpdateBase
 
 __all__ = ["SqlLedger"]
@@ -52,21 +54,23 @@ class SqlLedger:
     Its tables are made by ``landmark ledger create``. The database decides which of two claimants wins.
     Nothing is connected to before the first use, and no connection is kept.
 
-    :param url: such as ``sqlite:////srv/ledger.db`` or ``postgresql://user:password@host/name``; or what
-        returns it, called at each use, so that no secret is kept. What that raises, the methods raise.
+    :param url: such as ``sqlite:////srv/ledger.db`` or ``postgresql://user:password@host/name``, as text or
+        as SQLAlchemy's ``URL``; or what returns it, called at each use, so that no secret is kept. What that
+        raises, the methods raise.
     :param table: its name; ``NAME_history`` is the other table's. A schema may stand in front.
     :param place: what repr and text of the ledger say in place of its URL; ``None`` for the URL without user,
         password and query.
     :raises ValueError: when the table's name is none.
+    :raises TypeError: when the URL is none of these.
     """
 
     def __init__(
-        self, url: str | Callable[[], str], *, table: str = _TABLE, place: str | None = None
+        self, url: str | URL | Callable[[], str], *, table: str = _TABLE, place: str | None = None
     ) -> None:
         if not isinstance(table, str) or not TABLE_NAME.fullmatch(table):
             raise ValueError(f"table must be a name, or SCHEMA.NAME, of A-Z a-z 0-9 _, not {show(table)}")
-        self._find = url if callable(url) else partial(str, url)
-        self._place = place_of_url(url) if place is None else place
+        self._find = url if callable(url) else partial(str, _text_of(url))
+        self._place = place_of_url("" if callable(url) else url) if place is None else place
         self._table = table
 
     def __repr__(self) -> str:
@@ -94,12 +98,15 @@ class SqlLedger:
 
     def entry(self, dataset: str, interval: Interval) -> Entry | None:
         """See :class:`ReadableLedger`."""
+        check_dataset(dataset)
         tables, database = self._opened()
         with database.transaction(tables) as connection:
             return _read(connection, tables, dataset, interval, database.place)
 
     def entries(self, dataset: str | None = None, *, limit: int = 1000) -> Sequence[Entry]:
         """See :class:`ReadableLedger`."""
+        if dataset is not None:
+            check_dataset(dataset)
         tables, database = self._opened()
         found = tables.entries.select().limit(limit)
         if dataset is not None:
@@ -112,6 +119,7 @@ class SqlLedger:
 
     def history(self, dataset: str, interval: Interval, *, limit: int = 1000) -> Sequence[LedgerEvent]:
         """See :class:`ReadableLedger`."""
+        check_dataset(dataset)
         tables, database = self._opened()
         found = tables.history.select().where(*_is(tables.history, dataset, interval))
         found = found.order_by(tables.history.c.id.desc()).limit(limit)
@@ -131,7 +139,8 @@ class SqlLedger:
         return create_tables(database, tables)
 
     def _opened(self) -> tuple[Tables, Database]:
-        makes = "landmark ledger create" + (f" --table {self._table}" if self._table != _TABLE else "")
+        named = f" --table {self._table}" if self._table != _TABLE else ""
+        makes = f"landmark ledger create --ledger URL{named}"
         database = Database(self._find(), makes=makes)  # first: it tells when SQLAlchemy is missing
         return tables_of(self._table), database
 
@@ -153,6 +162,18 @@ class SqlLedger:
             # The entry changed between the statement and the look: now the step would be allowed.
         text = f"{stamp.dataset} for {stamp.interval} changed {_ATTEMPTS} times while it was to be changed"
         raise Unavailable(database.place, "trouble", text)
+
+
+def _text_of(url: object) -> str:
+    """The whole URL, password included: the text of SQLAlchemy's URL hides it.
+
+    :raises TypeError: when it is none.
+    """
+    if hasattr(url, "render_as_string"):
+        return str(url.render_as_string(hide_password=False))
+    if not isinstance(url, str):
+        raise TypeError(f"url must be an SQLAlchemy URL, or what returns one, not {show(url)}")
+    return url
 
 
 def _note(connection: Connection, tables: Tables, key: dict[str, str], word: LedgerWord, held: Held) -> None:

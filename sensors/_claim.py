@@ -6,13 +6,14 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowSkipException
 
-from airflow_landmark.deliveries import BadDelivery, Delivery, Ledger, OnTaken
+from airflow_landmark.deliveries import BadDelivery, Delivery, DeliveryError, Ledger, OnTaken, Stamp, Terms
 from airflow_landmark.markers import VerdictKind, show
+from airflow_landmark.stores import Pin, StoreError
 
-from ._errors import DeliveryHeld
+from ._errors import DeliveryHeld, for_airflow
 from ._ledger_asset import AssetLedger
 
-__all__ = ["check_ledger", "claim"]
+__all__ = ["check_ledger", "claim", "give_back_taken"]
 
 
 def check_ledger(ledger: Any, task: Any) -> None:
@@ -41,11 +42,33 @@ def claim(delivery: Delivery, ledger: Ledger, *, owner: str, on_taken: OnTaken) 
     except BadDelivery as error:
         if error.kind != VerdictKind.ALREADY_TAKEN:
             raise
-        raise DeliveryHeld(f"{error}; a retry asks again") from None
+        text = f"another task is at work on it, a retry asks again: {error.text}"
+        raise DeliveryHeld(f"{error.uri}: {text}") from None
     if on_taken != "accept":
         # Nobody else can commit this version from here on: only now is the answer final.
         _check_taken(delivery, ledger, owner=owner, on_taken=on_taken)
     return delivery.claimed_by(owner)
+
+
+def give_back_taken(ledger: Ledger | None, terms: Terms, *, owner: str) -> None:
+    """Release what an earlier try has claimed of the version that is taken, before the task skips or fails.
+
+    A try that died between its claim and its look at what is taken has left it, and no later one claims.
+
+    :raises AirflowException: when the ledger fails; a retry may release it.
+    """
+    if ledger is None or terms.taken is None:
+        return
+    wanted, taken = terms.expectation, terms.taken
+    # Of the stamp, a ledger looks at version and identity: the marker's other facts are not at hand.
+    stamp = Stamp(
+        uri=terms.target.text, sha256=taken.identity, size=0, pin=Pin(), dataset=wanted.dataset,
+        interval=wanted.interval, version=taken.version, files=0, size_bytes=None, rows=None,
+    )  # fmt: skip
+    try:
+        ledger.release(stamp, owner)
+    except (DeliveryError, StoreError) as error:
+        raise for_airflow(error) from None
 
 
 def _check_taken(delivery: Delivery, ledger: Ledger, *, owner: str, on_taken: OnTaken) -> None:

@@ -23,6 +23,7 @@ from airflow_landmark.deliveries import (
     Accepted,
     Action,
     Assessment,
+    BadDelivery,
     Delivery,
     DeliveryError,
     Ledger,
@@ -41,7 +42,7 @@ from airflow_landmark.deliveries import (
     run,
     wait,
 )
-from airflow_landmark.markers import Expectation, format_instant
+from airflow_landmark.markers import Expectation, VerdictKind, format_instant
 from airflow_landmark.stores import StoreError
 from airflow_landmark.triggers import InvalidEvent, MarkerTrigger, parse_event
 
@@ -52,7 +53,7 @@ from ._checks import (
     plain_interval,
     text_of,
 )
-from ._claim import check_ledger, claim
+from ._claim import check_ledger, claim, give_back_taken
 from ._errors import (
     AccessRefused,
     DeliveryNotInTime,
@@ -286,6 +287,8 @@ class MarkerSensor(BaseSensorOperator):
             return self._accept(outcome.stamp, plan, context)
         if outcome.kind == "deadline":
             self._late(plan, f"last seen: {outcome.text}")
+        if outcome.word == VerdictKind.ALREADY_TAKEN:
+            give_back_taken(self.ledger, plan.terms, owner=owner_of(context))
         if outcome.word == "access":
             raise AccessRefused(outcome.text, uri=plan.terms.target.text)
         raising = _ENDINGS.get(outcome.word)
@@ -319,13 +322,16 @@ class MarkerSensor(BaseSensorOperator):
                     progress=ProgressLog(self.log),
                 )
             )
-            return self._hand_on(accepted, context)
+            return self._hand_on(accepted, plan, context)
         except (DeliveryError, StoreError) as error:
+            if isinstance(error, BadDelivery) and error.kind == VerdictKind.ALREADY_TAKEN:
+                give_back_taken(self.ledger, plan.terms, owner=owner_of(context))
             raise for_airflow(error) from None
 
-    def _hand_on(self, accepted: Accepted, context: Context) -> Any:
+    def _hand_on(self, accepted: Accepted, plan: Plan, context: Context) -> Any:
         delivery = accepted.delivery
         if accepted.taken_before and self.on_taken == "skip":
+            give_back_taken(self.ledger, plan.terms, owner=owner_of(context))
             raise AirflowSkipException(f"{delivery.stamp.uri}: version {delivery.version} was taken before")
         self.validate(delivery, context)
         if self.ledger is not None:

@@ -73,7 +73,7 @@ def test_check_reads_a_database(capacity: Run, metadata: Metadata) -> None:
         metadata.event(event, at)
     done = capacity("check", "--db", metadata.url, "--history", "366d", "--horizon", "1w")
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("HOLDS: no queue has 2 triggerers and needs 2")
+    assert done.stdout.startswith("HOLDS: without a queue: 2 triggerers, 2 wanted with spare")
     assert "peak 1 at" in done.stdout
     assert "(measured)" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100

@@ -53,7 +53,7 @@ def test_status_says_whether_it_holds(
     done = landmark("capacity", "check", "--plan", plan(SMALL.format(replicas=replicas)), *NOW)
     assert done.exit_code == status
     first = done.stdout.splitlines()[0]
-    assert first == f"{word}: no queue has {replicas} triggerers and needs 4"
+    assert first == f"{word}: without a queue: {replicas} triggerers, 4 wanted with spare"
 
 
 def test_the_answer_for_people(landmark: Landmark, plan: Callable[[str], Path]) -> None:
@@ -74,6 +74,9 @@ def test_the_example_fits_100_columns(landmark: Landmark) -> None:
     done = landmark("capacity", "check", "--plan", EXAMPLE, "--from", "2026-03-02", "--horizon", "1d")
     assert done.exit_code == 4
     assert max(map(len, done.stdout.splitlines())) <= 100
+    assert done.stdout.splitlines()[0] == (
+        "HOLDS WITHOUT SPARE: without a queue: 2 triggerers, 3 wanted with spare; queue dags: 2, 2 wanted"
+    )
     for word in (
         "Queue dags",
         "ledger backfill",
@@ -108,7 +111,7 @@ def test_nothing_to_hold(landmark: Landmark, plan: Callable[[str], Path]) -> Non
     text = SMALL.format(replicas=3).replace("[[deployment]]", "").replace('name = "triggerer"', "")
     done = landmark("capacity", "check", "--plan", plan(text.replace("replicas = 3", "")), *NOW)
     assert done.exit_code == 3
-    assert "needs 4" in done.stdout
+    assert "without a queue: no triggerer, 4 wanted with spare" in done.stdout
     assert "no deployment is stated" in done.stderr
 
 

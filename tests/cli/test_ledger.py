@@ -45,14 +45,14 @@ def test_create(url: str, landmark: Landmark) -> None:
     done = landmark("ledger", "show")
     assert (done.exit_code, done.stdout) == (3, "")
     assert done.stderr.count("\n") == 1
-    assert "landmark ledger create" in done.stderr
+    assert done.stderr.endswith(" landmark ledger create --ledger URL\n")
     assert not Path(url.removeprefix("sqlite:///")).exists()
     done = landmark("ledger", "create")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == f"READY: {url}: made landmark_ledger and landmark_ledger_history\n"
     done = landmark("ledger", "create", "--json")
     assert json.loads(done.stdout)["text"].endswith("are there already")
-    assert landmark("ledger", "show").stdout == f"LEDGER: {url}: 0 entries, 0 of them claimed\n"
+    assert landmark("ledger", "show").stdout == f"LEDGER: {url}: 0 entries, 0 claimed\n"
 
 
 def test_show(ledger: CreatableLedger, landmark: Landmark) -> None:
@@ -60,7 +60,7 @@ def test_show(ledger: CreatableLedger, landmark: Landmark) -> None:
     done = landmark("ledger", "show")
     assert (done.exit_code, done.stderr) == (0, "")
     first, subject, taken, claimed, *more = done.stdout.splitlines()
-    assert first == f"LEDGER: {ledger}: 1 entry, 1 of them claimed"
+    assert first == f"LEDGER: {ledger}: 1 entry, 1 claimed"
     assert subject == f"{DATASET}  {DAY}"
     assert taken.startswith("  taken      version 1 by orders/first/wait/-1 since 20")
     assert claimed.startswith(f"  claimed    version 2 by {OWNER}")
@@ -93,7 +93,8 @@ def test_filters(ledger: CreatableLedger, landmark: Landmark, wanted: list[str],
     document = json.loads(done.stdout)
     assert (len(document["entries"]), document["ok"], done.exit_code) == (found, bool(found), 1 - found)
     done = landmark("ledger", "show", *wanted)
-    assert done.stdout.startswith("LEDGER: " if found else "NOT THERE: ")
+    assert done.stdout.startswith("LEDGER: " if found else f"NOT THERE: nothing of {wanted[1]}")
+    assert found or done.stdout.endswith(f" in {ledger}\n")
 
 
 def test_history(ledger: CreatableLedger, landmark: Landmark) -> None:
@@ -191,7 +192,11 @@ def test_release_asks(ledger: CreatableLedger, landmark: Landmark, monkeypatch: 
     ("arguments", "word"),
     [
         (["show", "--ledger", "/srv/ledger.db"], "sqlite:////PATH/ledger.db"),
+        (["show", "--ledger", "/srv/ledger.db"], "airflow+https://HOST/?asset=NAME; found no scheme"),
         (["show", "--ledger", "mysql://user:SECRET@host/db"], "postgresql://HOST/NAME"),
+        (["show", "--ledger", "mysql+pymysql://user:SECRET@host/db"], "found scheme 'mysql'"),
+        (["show", "--ledger", "SECRET:SECRET@host/db"], "found no scheme"),
+        (["show", "--ledger", "sqlite:////"], "this is a folder; name a file in it"),
         (["show", "--ledger", "postgresql+asyncpg://user:SECRET@host/db"], "asynchronous"),
         (["show", "--ledger", "postgresql://user:SECRET@host:port/db"], "is not an SQLAlchemy URL"),
         (["show", "--ledger", "sqlite:///ledger.db"], "absolute path"),
@@ -221,7 +226,23 @@ def test_no_ledger_named(landmark: Landmark, monkeypatch: pytest.MonkeyPatch) ->
     """Which ledger it is has to be said."""
     monkeypatch.delenv("LANDMARK_LEDGER", raising=False)
     done = landmark("ledger", "show")
-    assert (done.exit_code, "--ledger" in done.stderr) == (2, True)
+    text = "landmark ledger show: name the ledger: --ledger URL or LANDMARK_LEDGER (usage: "
+    assert (done.exit_code, done.stdout, done.stderr.startswith(text)) == (2, "", True)
+    assert landmark("ledger", "show", "--help").exit_code == 0
+
+
+def test_missing_folder(landmark: Landmark, tmp_path: Path) -> None:
+    """The folder of a file has to be there, and is named."""
+    done = landmark("ledger", "create", "--ledger", f"sqlite:///{tmp_path}/none/ledger.db")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr.endswith(f": folder {tmp_path}/none does not exist: make it first\n")
+
+
+def test_interval_is_explained_whole(landmark: Landmark) -> None:
+    """The help says both ways to name an interval."""
+    for name in ("show", "history", "release"):
+        words = " ".join(landmark("ledger", name, "--help").stdout.split())
+        assert "two instants with a slash between them, or a day with --timezone." in words
 
 
 def test_password_is_never_shown(landmark: Landmark, monkeypatch: pytest.MonkeyPatch) -> None:

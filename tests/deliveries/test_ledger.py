@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_landmark.deliveries import (
@@ -26,7 +28,7 @@ from airflow_landmark.deliveries import (
 )
 from airflow_landmark.markers import Interval, Taken
 from airflow_landmark.testing import LocalPostgres
-from claimants import DATASET, stamp_of
+from claimants import DATASET, HOSTILE_DATASETS, stamp_of
 from s3server import AWS_ENVIRONMENT, S3Server
 
 DAY = Interval.parse("2024-10-01T00:00:00Z/2024-10-02T00:00:00Z")
@@ -181,6 +183,21 @@ def test_any_owner_is_kept(ledger: CreatableLedger) -> None:
     assert (entry.taken.owner, entry.taken.version) == (owner, 2**53 - 1)
 
 
+@pytest.mark.parametrize("dataset", HOSTILE_DATASETS)
+def test_hostile_dataset(ledger: CreatableLedger, dataset: Any) -> None:
+    """A dataset that no marker could name is refused in the same words by all, and nothing is written."""
+    hostile = replace(stamp_of(), dataset=dataset)
+    for call, arguments in (
+        (ledger.claim, (hostile, "alice")), (ledger.commit, (hostile, "alice")),
+        (ledger.release, (hostile, "alice")), (ledger.taken, (dataset, DAY)), (ledger.entry, (dataset, DAY)),
+        (ledger.history, (dataset, DAY)),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="dataset must be 1 to 200 of") as caught:
+            call(*arguments)
+        assert type(caught.value) is ValueError
+    assert ledger.entries() == []
+
+
 def test_create_is_repeatable(ledger: CreatableLedger) -> None:
     """Making what is there already changes nothing."""
     ledger.claim(stamp_of(1), "alice")
@@ -201,34 +218,43 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 def test_statements_follow_the_rules(tmp_path_factory: pytest.TempPathFactory, history: list[Any]) -> None:
     """The conditions in the statements of a database say the same as the rules, step by step."""
     ledger = SqlLedger(f"sqlite:///{tmp_path_factory.mktemp('ledger')}/ledger.db")
     ledger.create()
-    model = Entry(DATASET, DAY)
+    follow(ledger, DATASET, history)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@given(steps)
+@settings(max_examples=100, deadline=None)
+def test_statements_follow_the_rules_on_postgres(postgres: LocalPostgres, history: list[Any]) -> None:
+    """The same statements say the same on PostgreSQL."""
+    ledger = SqlLedger(postgres.url, table="followed")
+    ledger.create()
+    follow(ledger, f"sales/{secrets.token_hex(8)}", history)
+
+
+def follow(ledger: SqlLedger, dataset: str, history: list[Any]) -> None:
+    """Do each step, and compare what is told, and what is held in the end, with what the rules say."""
+    model = Entry(dataset, DAY)
     for word, version, letter, owner in history:
-        stamp = stamp_of(version, identity=letter * 64)
+        stamp = stamp_of(version, identity=letter * 64, dataset=dataset)
         told = refusal(getattr(ledger, word), stamp, owner)
-        held = Held(version, letter * 64, owner, at_of(ledger, model), stamp.uri)
+        held = Held(version, letter * 64, owner, DAY.start, stamp.uri)
         expected = ""
         try:
             model = RULES[word](model, held)
         except BadDelivery as error:
             expected = error.kind
         assert (word, version, told) == (word, version, expected)
-        assert plain(ledger.entry(DATASET, DAY)) == plain(model)
-
-
-def at_of(ledger: SqlLedger, model: Entry) -> Any:
-    """An instant: the ledger's own clock is not compared."""
-    entry = ledger.entry(model.dataset, model.interval)
-    held = entry and (entry.claim or entry.taken)
-    return held.at if held else model.interval.start
+    assert plain(ledger.entry(dataset, DAY)) == plain(model)
 
 
 def plain(entry: Entry | None) -> Any:
-    """What counts of an entry."""
+    """What counts of an entry: not the instants, which come from a clock."""
     if entry is None:
         return [None, None]
     return [held and (held.version, held.identity, held.owner) for held in (entry.taken, entry.claim)]

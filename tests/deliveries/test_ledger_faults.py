@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,9 +22,9 @@ from airflow_landmark.deliveries import (
     Unavailable,
 )
 from airflow_landmark.deliveries import _ledger_database as database
+from airflow_landmark.deliveries import _ledger_deadline as deadline
 from airflow_landmark.markers import Interval
-from airflow_landmark.testing import LocalPostgres
-from claimants import DATASET, DAY, events, stamp_of, trouble
+from claimants import DATASET, DAY, created_at_once, events, stamp_of, trouble
 
 INTERVAL = Interval.parse(DAY)
 KILLED = """
@@ -92,8 +94,31 @@ def test_missing_file_is_not_made(path: Path) -> None:
     ):  # fmt: skip
         error = trouble(call, *arguments)
         assert (type(error), error.kind) == (AccessTrouble, "absent")
-        assert "landmark ledger create --table orders_ledger" in error.text
+        assert error.text.endswith("make it: landmark ledger create --ledger URL --table orders_ledger")
     assert not path.exists()
+
+
+def test_no_place_for_a_file(tmp_path: Path) -> None:
+    """A missing folder, a folder in place of a file and an impossible name are told as what they are."""
+    for name, kind, text in (
+        ("none/ledger.db", "absent", f"folder {tmp_path}/none does not exist: make it first"),
+        ("", "configuration", "this is a folder; name a file in it"),
+        ("x" * 300, "access", "cannot look at it: File name too long"),
+    ):
+        ledger = SqlLedger(f"sqlite:///{tmp_path}/{name}")
+        for error in (trouble(ledger.create), trouble(ledger.claim, stamp_of(), "alice")):
+            assert (type(error), error.kind, error.text) == (AccessTrouble, kind, text)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_created_by_many_at_once(tmp_path: Path) -> None:
+    """Of many who make a ledger at the same moment all succeed, and exactly one says that it has made it."""
+    for turn in range(5):
+        told = created_at_once(f"sqlite:///{tmp_path}/{turn}.db", table="landmark_ledger")
+        assert sorted(told) == [
+            "made landmark_ledger and landmark_ledger_history",
+            *["tables landmark_ledger and landmark_ledger_history are there already"] * 3,
+        ]
 
 
 def test_missing_table(path: Path) -> None:
@@ -103,7 +128,7 @@ def test_missing_table(path: Path) -> None:
     error = trouble(ledger.claim, stamp_of(), "alice")
     assert (type(error), error.kind) == (AccessTrouble, "absent")
     assert error.text.startswith("table landmark_ledger does not exist")
-    assert error.text.endswith("landmark ledger create")
+    assert error.text.endswith("landmark ledger create --ledger URL")
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("select count(*) from sqlite_master").fetchone() == (0,)
 
@@ -171,6 +196,76 @@ def test_away_and_no_password_told() -> None:
         assert "S3CRET" not in str(error) + repr(error) + repr(ledger) + str(ledger)
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql://one:{}@db.example/orders", "postgresql://db.example/orders?password={}"]
+)
+def test_no_password_of_the_driver(url: str) -> None:
+    """What a driver says is told without the password, however it writes that, in one bounded line."""
+    import sqlalchemy as sa
+
+    secret, quoted = "S3:CR/T @%é", "S3%3ACR%2FT%20%40%25%C3%A9"
+    seen = database.Database(url.format(quoted), makes="")
+    said = f"login as one with {secret}\nor {quoted} failed " + "x" * 1000
+    told = seen._told(sa.exc.OperationalError("select", {}, Exception(said)))
+    assert told.startswith("login as one with *** or *** failed xxx")
+    assert len(told) == 300
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://one:S3CRET@db.example:5433/orders?sslmode=require#x", "postgresql://db.example:5433/orders"),
+        ("postgresql+psycopg://one:S3/C@R?E#T@[::1]/orders", "postgresql+psycopg://[::1]/orders"),
+        ("postgresql://one:S3CRET/orders", "the ledger's URL"),
+        ("postgresql:one:S3CRET@db.example/orders", "the ledger's URL"),
+        ("one:S3CRET@db.example/orders", "the ledger's URL"),
+        ("postgresql:///orders?host=/run/postgresql&password=S3CRET", "postgresql:///orders"),
+        ("sqlite:////srv/a@b#c.db?timeout=S3CRET", "sqlite:////srv/a@b#c.db"),
+    ],
+)  # fmt: skip
+def test_place_of_a_url(url: str, shown: str) -> None:
+    """A ledger is shown by its URL without what may be secret; what cannot be taken apart is not shown."""
+    assert str(SqlLedger(url)) == shown
+    assert "S3CRET" not in repr(SqlLedger(url))
+
+
+def test_url_of_sqlalchemy(path: Path) -> None:
+    """A URL may be SQLAlchemy's own, and then keeps its password, which its text does not show."""
+    import sqlalchemy as sa
+
+    ledger = SqlLedger(sa.make_url(f"sqlite:///{path}"))
+    assert ledger.create()
+    assert str(ledger) == f"sqlite:///{path}"
+    ledger = SqlLedger(sa.make_url("postgresql://one:S3CRET%21@db.example/orders"))
+    assert ledger._find() == "postgresql://one:S3CRET%21@db.example/orders"
+    assert (str(ledger), "S3CRET" in repr(ledger)) == ("postgresql://db.example/orders", False)
+
+
+@pytest.mark.parametrize("url", [None, 7, b"sqlite:////srv/ledger.db", ["sqlite://"]])
+def test_url_is_a_text(url: Any) -> None:
+    """Another kind of value is refused when the Dag is parsed."""
+    with pytest.raises(TypeError, match="url must be an SQLAlchemy URL"):
+        SqlLedger(url)
+
+
+def test_silence_is_bounded() -> None:
+    """Whoever waits for a peer that says nothing is let go when time is up, and no thread stays behind."""
+    ours, peer = socket.socketpair()
+    with ours, peer, deadline.Deadline(0.05) as limit:
+        limit.watch(ours)
+        ours.settimeout(20)
+        assert ours.recv(1) == b""
+        assert limit.passed
+    before = threading.active_count()
+    ours, peer = socket.socketpair()
+    with ours, peer:
+        with deadline.Deadline(60) as limit:
+            limit.watch(ours)
+        assert (limit.passed, threading.active_count()) == (False, before)
+        ours.send(b"x")
+        assert peer.recv(1) == b"x"
+
+
 def test_looked_up_at_each_use(ledger: SqlLedger) -> None:
     """An address that comes from elsewhere is asked for at each use, and its trouble is the call's."""
     asked: list[str] = []
@@ -202,37 +297,3 @@ def test_table_is_a_name(table: Any) -> None:
     """A table's name is a plain name, for a Dag is parsed before any database is asked."""
     with pytest.raises(ValueError, match="table must be a name"):
         SqlLedger("sqlite:////srv/ledger.db", table=table)
-
-
-@pytest.mark.slow
-def test_postgres_away_and_back() -> None:
-    """A server that dies is passing trouble; missing tables and missing rights are lasting."""
-    import sqlalchemy as sa
-
-    with LocalPostgres() as server:
-        ledger = SqlLedger(server.url)
-        error = trouble(ledger.claim, stamp_of(), "alice")
-        assert (type(error), error.kind) == (AccessTrouble, "absent")
-        ledger.create()
-        ledger.claim(stamp_of(), "alice")
-        engine = sa.create_engine(server.url, poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.exec_driver_sql("checkpoint")  # this server acknowledges before it has written
-        server.stop()
-        assert type(trouble(ledger.commit, stamp_of(), "alice")) is Unavailable
-        server.start()
-        ledger.claim(stamp_of(), "alice")
-        ledger.commit(stamp_of(), "alice")
-        assert events(ledger) == ["claimed", "taken"]
-        with engine.connect() as connection:
-            connection.exec_driver_sql("create role reader login")
-            connection.exec_driver_sql("create schema orders")
-            connection.exec_driver_sql("grant select on landmark_ledger, landmark_ledger_history to reader")
-        reader = SqlLedger(server.url.replace("//airflow@", "//reader@"))
-        assert reader.taken(DATASET, INTERVAL) == ledger.taken(DATASET, INTERVAL)
-        error = trouble(reader.claim, stamp_of(2), "bob")
-        assert (type(error), error.kind) == (AccessTrouble, "access")
-        own = SqlLedger(server.url, table="orders.ledger")
-        assert own.create() == "made orders.ledger and orders.ledger_history"
-        own.claim(stamp_of(), "alice")
-        assert events(own) == ["claimed"]

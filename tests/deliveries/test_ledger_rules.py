@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -18,9 +19,10 @@ from airflow_landmark.deliveries import (
     after_commit,
     after_release,
     held_by,
+    key_of_held,
 )
 from airflow_landmark.markers import Interval
-from claimants import stamp_of
+from claimants import HOSTILE_DATASETS, stamp_of
 
 DAY = Interval.parse("2024-10-01T00:00:00Z/2024-10-02T00:00:00Z")
 NOON = datetime(2024, 10, 2, 12, tzinfo=timezone.utc)
@@ -62,6 +64,7 @@ BOTH = Entry("sales/orders", DAY, taken=held(2), claim=held(3, "c", "bob"))
         (TAKEN, held(1), "older version"),
         (TAKEN, held(3), ""),
         (BOTH, held(2), "older version"),
+        (BOTH, held(2, "b"), "older version"),
         (BOTH, held(3, "c"), "already taken"),
     ],
 )
@@ -83,6 +86,7 @@ def test_claim(entry: Entry, wanted: Held, kind: str) -> None:
         (TAKEN, held(2, "b"), "reused version"),
         (TAKEN, held(1), "older version"),
         (BOTH, held(2), ""),
+        (BOTH, held(2, "b"), "older version"),
         (BOTH, held(3, "c"), "not claimed"),
     ],
 )
@@ -104,8 +108,21 @@ def test_refusal_says_all() -> None:
     assert caught.value.text == (
         f"version 3 of sales/orders for {DAY} was claimed by bob at 2024-10-02T12:00:00Z, so carol cannot "
         "claim it: if that one will never commit, run: "
-        f"landmark ledger release --dataset sales/orders --interval {DAY}"
+        f"landmark ledger release --ledger URL --dataset sales/orders --interval {DAY} --owner bob"
     )
+
+
+def test_command_can_be_pasted() -> None:
+    """The command that a refusal recommends gives that claim back, whatever its owner is called."""
+    owner = "dag/it's; rm -rf $HOME `x`/wait/-1"
+    for rule, wanted in (("claim", held(2)), ("claim", held(1)), ("commit", held(1))):
+        with pytest.raises(BadDelivery) as caught:
+            RULES[rule](Entry("sales/orders", DAY, claim=held(2, owner=owner)), wanted)
+        words = shlex.split(caught.value.text.rpartition("run: ")[2])
+        assert words[:3] == ["landmark", "ledger", "release"]
+        options = dict(zip(words[3::2], words[4::2], strict=True))
+        named = {"--dataset": "sales/orders", "--interval": str(DAY), "--owner": owner}
+        assert options == {"--ledger": "URL", **named}
 
 
 steps = st.lists(
@@ -202,6 +219,15 @@ def test_any_address_can_be_held(name: str) -> None:
     kept = held_by(replace(stamp_of(), uri=f"s3://drop/{name}"), "alice", at=NOON).uri
     assert len(kept) <= 2048
     assert kept.isprintable()
+
+
+@pytest.mark.parametrize("dataset", HOSTILE_DATASETS)
+def test_dataset_is_a_name(dataset: Any) -> None:
+    """A dataset that no marker could name is refused: not every backend could keep it, or show it."""
+    with pytest.raises(ValueError, match="dataset must be 1 to 200 of"):
+        held_by(replace(stamp_of(), dataset=dataset), "alice", at=NOON)
+    with pytest.raises(ValueError, match="dataset must be 1 to 200 of"):
+        key_of_held("taken", dataset, DAY)
 
 
 @pytest.mark.parametrize("owner", ["", "a\nb", "a\x00", "a\ud800", "x" * 1025])

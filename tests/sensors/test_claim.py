@@ -116,7 +116,10 @@ def test_delivery_that_another_task_holds(
     deliver(landing, version=2)
     other = context_of(run_id="backfill")
     document = run_task("poke", landing, context=other, ledger=ledger)
-    with pytest.raises(DeliveryHeld, match="orders/backfill/wait/-1") as caught:
+    ends = (
+        r"a retry asks again: version 2 .* run: landmark ledger release .* --owner orders/backfill/wait/-1$"
+    )
+    with pytest.raises(DeliveryHeld, match=ends) as caught:
         run_task(mode, landing, ledger=ledger, on_taken=on_taken, soft_fail=soft_fail)
     assert isinstance(caught.value, AirflowException)
     assert not isinstance(caught.value, AirflowFailException)
@@ -147,6 +150,101 @@ def test_delivery_that_is_taken_while_it_is_verified(
     assert type(caught.value) is ends
     assert getattr(caught.value, "kind", "already taken") == "already taken"
     assert held(ledger.entry(DATASET, SPAN)) == (2, None)
+
+
+class Dying(Interrupted):
+    """A ledger whose user is lost between its claim and its look at what is taken."""
+
+    def claim(self, stamp: Stamp, owner: str) -> None:
+        """Claim, and never come back."""
+        super().claim(stamp, owner)
+        raise Unavailable("ledger", "trouble", "lost")
+
+
+def leave_a_claim(ledger: SqlLedger, landing: Path) -> None:
+    """Let another task take what is delivered, and a try of this task die with a claim on it."""
+    stamp = Delivery.from_xcom(run_task("poke", landing)).stamp
+    ledger.claim(stamp, "other")
+    ledger.commit(stamp, "other")
+    ledger.claim(stamp, OWNER)
+
+
+LEAVES = pytest.mark.parametrize(
+    ("on_taken", "ends"), [("skip", AirflowSkipException), ("fail", DeliveryRefused)]
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@LEAVES
+def test_claim_of_a_try_that_died_is_given_back(
+    mode: str, on_taken: Any, ends: Any, landing: Path, tmp_path: Path, ledger: SqlLedger
+) -> None:  # fmt: skip
+    """A retry that skips or fails since the delivery was taken leaves nothing that keeps others away."""
+    deliver(landing, version=2)
+    dying = Dying(str(ledger))
+    dying.meanwhile = lambda stamp: (ledger.claim(stamp, "other"), ledger.commit(stamp, "other"))
+    with pytest.raises(DeliveryUnavailable):
+        run_task(mode, landing, ledger=dying, on_taken=on_taken)
+    assert held(ledger.entry(DATASET, SPAN)) == (2, 2)
+    for _ in range(2):
+        with pytest.raises(ends):
+            run_task(mode, landing, ledger=ledger, on_taken=on_taken)
+        assert held(ledger.entry(DATASET, SPAN)) == (2, None)
+    other = context_of(run_id="other")
+    assert run_task(mode, landing, context=other, ledger=ledger)["claim"] == {"owner": "orders/other/wait/-1"}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["known to the trigger", "taken meanwhile"])
+@LEAVES
+def test_claim_is_given_back_after_a_wait(
+    before: bool, on_taken: Any, ends: Any, landing: Path, tmp_path: Path, ledger: SqlLedger
+) -> None:  # fmt: skip
+    """It makes no difference whether the trigger or the worker finds that the delivery was taken."""
+    deliver(landing, version=2)
+    marker = landing / "_delivery.json"
+    if before:
+        leave_a_claim(ledger, landing)
+    marker.rename(tmp_path / "kept.json")
+    deferral = deferral_of(sensor_of(landing, ledger=ledger, on_taken=on_taken))
+    (tmp_path / "kept.json").rename(marker)
+    event = fired(deferral)
+    if not before:
+        leave_a_claim(ledger, landing)
+    assert held(ledger.entry(DATASET, SPAN)) == (2, 2)
+    sensor = sensor_of(landing, ledger=ledger, on_taken=on_taken)
+    with pytest.raises(ends):
+        sensor.resume_execution("resume", {"event": event}, context_of())
+    assert held(ledger.entry(DATASET, SPAN)) == (2, None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@LEAVES
+def test_claim_that_cannot_be_given_back(
+    mode: str, on_taken: Any, ends: Any, landing: Path, ledger: SqlLedger
+) -> None:  # fmt: skip
+    """While the ledger is in trouble the task fails its try, so that a retry gives the claim back."""
+    deliver(landing, version=2)
+    leave_a_claim(ledger, landing)
+
+    class Away(SqlLedger):
+        def release(self, stamp: Stamp, owner: str) -> None:
+            """Fail."""
+            raise Unavailable("ledger", "trouble", "no database")
+
+    with pytest.raises(DeliveryUnavailable):
+        run_task(mode, landing, ledger=Away(str(ledger)), on_taken=on_taken)
+    with pytest.raises(ends):
+        run_task(mode, landing, ledger=ledger, on_taken=on_taken)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_claim_of_another_task_is_left_alone(mode: str, landing: Path, ledger: SqlLedger) -> None:
+    """A skip gives back nothing but what this task holds."""
+    deliver(landing, version=2)
+    leave_a_claim(ledger, landing)
+    with pytest.raises(AirflowSkipException):
+        run_task(mode, landing, context=context_of(run_id="other"), ledger=ledger, on_taken="skip")
+    assert held(ledger.entry(DATASET, SPAN)) == (2, 2)
 
 
 @pytest.mark.parametrize("mode", MODES)

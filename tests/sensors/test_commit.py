@@ -20,6 +20,7 @@ from airflow_landmark.sensors import (
     commit_delivery,
     release_delivery,
 )
+from claimants import HOSTILE_DATASETS
 from parcels import DATASET, END, START, deliver
 from sensing import OWNER, SPAN, context_of, held, run_task, sql_ledger, stamp_of
 
@@ -124,6 +125,28 @@ def test_hostile_owner_is_refused(owner: str, document: dict[str, Any], ledger: 
     """A name that no ledger would keep fails for good."""
     with pytest.raises(WaitMisconfigured, match="owner"):
         commit_delivery(document | {"claim": {"owner": owner}}, ledger=ledger)
+
+
+@pytest.mark.parametrize("call", [commit_delivery, release_delivery])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"dataset": dataset} for dataset in HOSTILE_DATASETS),
+        {"interval": {"start": END, "end": START}},
+        {"interval": {"start": "0001-01-01T00:00:00+14:00", "end": END}},
+        {"interval": {"start": "\x00", "end": "\ud800"}},
+        {"version": 0},
+        {"version": 2**53},
+    ],
+)
+def test_hostile_subject_is_refused(
+    call: Any, change: dict[str, Any], document: dict[str, Any], ledger: SqlLedger
+) -> None:  # fmt: skip
+    """A document that was changed on its way fails for good, before the ledger is asked."""
+    before = ledger.entries()
+    with pytest.raises(WaitMisconfigured, match=r"^delivery: "):
+        call(document | change, ledger=ledger)
+    assert ledger.entries() == before
 
 
 def test_ledger_without_tables(document: dict[str, Any], tmp_path: Path) -> None:

@@ -10,16 +10,31 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-__all__ = ["Answer", "Claimant", "events", "run_claimants", "stamp_of", "trouble"]
+__all__ = [
+    "HOSTILE_DATASETS",
+    "Answer",
+    "Claimant",
+    "at_once",
+    "created_at_once",
+    "events",
+    "run_claimants",
+    "stamp_of",
+    "trouble",
+]
 
 DATASET, DAY = "sales/orders", "2024-10-01T00:00:00Z/2024-10-02T00:00:00Z"
+HOSTILE_DATASETS = ("", "a\x00b", "a\nb", "a?b#c", "\ud800", "x" * 201, None, 7)
+"""What no marker could name, though somebody may write it into a document."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +100,27 @@ def run_claimants(
     answers = [Answer(**json.loads(line)) for line in done.stdout.splitlines()]
     assert Counter(one.owner for one in answers) == Counter(one.owner for one in claimants), done.stderr
     return answers
+
+
+def at_once(answers: Sequence[Answer]) -> int:
+    """How many processes were at the ledger at the same moment, at the most."""
+    moments = [(one.began, 1) for one in answers] + [(one.ended, -1) for one in answers]
+    return max(accumulate(change for _, change in sorted(moments)))
+
+
+def created_at_once(url: str, *, table: str) -> list[str]:
+    """What four threads are told that make the same ledger at the same moment."""
+    from airflow_landmark.deliveries import open_ledger
+
+    start = threading.Barrier(4)
+
+    def create() -> str:
+        ledger = open_ledger(url, table=table)
+        start.wait()
+        return ledger.create()
+
+    with ThreadPoolExecutor(4) as pool:
+        return [one.result() for one in [pool.submit(create) for _ in range(4)]]
 
 
 def stamp_of(version: int = 1, *, identity: str = "a" * 64, dataset: str = DATASET, day: str = DAY) -> Any:
