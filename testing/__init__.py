@@ -45,7 +45,8 @@ from ._pipeline import Contents, Pipeline
 from ._postgres import LocalPostgres
 from ._run import Run
 from ._seven_attempts import backfill_over_correction, killed_after_commit, late_attempt, source_changed
-from ._seven_refusals import permanent_and_transient_error, request_above_pool, wrong_interval
+from ._seven_errors import permanent_and_transient_error
+from ._seven_refusals import request_above_pool, wrong_interval
 from ._suite import InjectionTests
 from ._waiting import wait_until
 

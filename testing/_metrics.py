@@ -96,6 +96,7 @@ class StarvingAlert:
 
     Such tasks are counted in ``pool.starving_tasks`` only while their pool has an open slot. Of a pool that
     has none the scheduler does not look at the tasks: where none runs there either, they wait for nothing.
+    Deferred tasks run nowhere. In a pool that counts them, waits that hold all slots are told too.
 
     :param metrics: where the scheduler's metrics come in.
     :param pools: the pools that are watched.
@@ -114,7 +115,7 @@ class StarvingAlert:
         if starving > 0:
             return [f"pool {pool}: {starving:g} tasks starve: they ask for more slots than are open"]
         scheduled = self._metric(pool, "scheduled_slots")
-        busy = sum(self._metric(pool, f"{word}_slots") for word in ("open", "queued", "running", "deferred"))
+        busy = sum(self._metric(pool, f"{word}_slots") for word in ("open", "queued", "running"))
         if scheduled > 0 >= busy:
             return [f"pool {pool}: tasks wait for {scheduled:g} slots, none is open, and nothing runs"]
         return []

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Contents", "Pipeline"]
 
 ENDED = ("success", "failed")
-LOT = 5
-"""So many intervals are in a lot."""
+LOT = 13
+"""So many intervals are in a lot: one injection needs 12."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,8 @@ class Pipeline:
     :param corrected: returns what is delivered as a correction: a row of ``first`` is missing in it.
     :param publish_task: the task that makes the rows visible; None: the write does.
     :param publish: its function; None: the write is meant.
+    :param inside: a function that the write calls in its transaction, after which it commits; None: there is
+        none. An error is raised when it has returned: what the write has done so far must not stay.
     :param alerts: returns the alerts that are raised at the moment, as texts; None: the team has none.
     :param alert_seconds: how soon an alert must be raised.
     :param permanent: an exception of the kind that no retry helps, as ``module:Class``.
@@ -81,6 +83,7 @@ class Pipeline:
     corrected: Callable[[Interval], Contents]
     publish_task: str | None = None
     publish: str | None = None
+    inside: str | None = None
     alerts: Callable[[], Collection[str]] | None = None
     alert_seconds: float = 60.0
     permanent: str = "builtins:PermissionError"
@@ -126,12 +129,21 @@ class Pipeline:
         return run.wait(states=ENDED, seconds=self.seconds)
 
     def at_write(
-        self, action: Action, *, when: When = "before", run_id: str = "*", tries: tuple[int, ...] = (1,)
+        self,
+        action: Action,
+        *,
+        when: When = "before",
+        run_id: str = "*",
+        tries: tuple[int, ...] = (1,),
+        target: str | None = None,
     ) -> Injection:
-        """Return an injection at the write."""
+        """Return an injection in the task that writes.
+
+        :param target: None: the write.
+        """
         return Injection(
             action=action,
-            target=self.write,
+            target=target or self.write,
             when=when,
             dag_id=self.dag_id,
             task_id=self.write_task,

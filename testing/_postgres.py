@@ -38,7 +38,8 @@ class LocalPostgres:
             ...
 
     Started by root, it runs as the account ``postgres`` that Debian's package made, since PostgreSQL
-    refuses to run as root. Its data lie in a temporary folder that this account can reach.
+    refuses to run as root. Its data lie in a temporary folder that this account can reach. Airflow needs
+    the drivers ``psycopg2-binary`` and ``asyncpg`` for it.
 
     :raises MissingSoftware: at the block's start, when PostgreSQL is not installed.
     """

@@ -1,13 +1,12 @@
-"""Injections that must be refused, told or waited out: errors, a pool that is too small, a wrong delivery."""
+"""Injections that must be told or waited out: a pool that is too small, a wrong delivery."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ._errors import AttemptsWrong, NoAlert, NotExercised, NotInTime
-from ._injection import Hold, Injection, Raise
+from ._errors import NoAlert, NotExercised, NotInTime
+from ._injection import Hold, Injection
 from ._pipeline import ENDED, Pipeline
 from ._rest import quoted
 from ._run import Run
@@ -16,121 +15,7 @@ from ._waiting import wait_until
 if TYPE_CHECKING:
     from airflow_landmark.markers import Interval
 
-__all__ = ["permanent_and_transient_error", "request_above_pool", "wrong_interval"]
-
-TOGETHER = 3
-"""So many runs fail at the same moment, to compare the delays before their retries."""
-LONG_DELAY = 5.0
-"""A longer delay is read, but not waited for."""
-
-
-def permanent_and_transient_error(pipeline: Pipeline, *, lot: int = 4) -> None:
-    """Raise a permanent error in the write of one run, and a transient one in the first try of three others.
-
-    Must hold: the first is not tried again and has written nothing; the others are tried again after delays
-    that differ (the retry policy's decisions are read; a long delay is cut short), and have written once.
-
-    :param lot: number of the intervals that are used; each injection takes another one.
-    :raises AttemptsWrong, DestinationWrong: when it does not hold.
-    :raises NotExercised: when the errors were not raised.
-    """
-    first, *others = pipeline.intervals(lot, 1 + TOGETHER)
-    _permanent(pipeline, first)
-    _transient(pipeline, others)
-
-
-def _permanent(pipeline: Pipeline, interval: Interval) -> None:
-    pipeline.expect_unused(interval)
-    pipeline.partner.good(interval, pipeline.first(interval).files)
-    failing = pipeline.at_write(Raise(pipeline.permanent), run_id=pipeline.run_id(interval), tries=())
-    with pipeline.injections.planned(failing) as raised:
-        run = pipeline.start(interval)
-        state = _first_end(pipeline, run)
-        raised.check_reached()
-        if state == "up_for_retry" or _tries(pipeline, run) > 1:
-            raise AttemptsWrong(
-                rule="an error that no retry can help fails the task at once",
-                expected="1 try",
-                found=f"{pipeline.write_task} is tried again after {pipeline.permanent}",
-                where=str(run),
-                advice="give the task a retry policy with a rule that fails such exceptions, "
-                "or raise AirflowFailException",
-            )
-    rule = "a task that fails has written nothing"
-    pipeline.expect(interval, [], rule=rule, advice="check everything before the first write")
-
-
-def _transient(pipeline: Pipeline, intervals: Sequence[Interval]) -> None:
-    for interval in intervals:
-        pipeline.expect_unused(interval)
-        pipeline.partner.good(interval, pipeline.first(interval).files)
-    with pipeline.injections.planned(pipeline.at_write(Raise(pipeline.transient))) as raised:
-        runs = [pipeline.start(interval) for interval in intervals]
-        delays = [_delay(pipeline, run) for run in runs]
-        failed = {event.run_id for event in raised.events("reached")}
-    if not failed >= {run.run_id for run in runs}:
-        raise NotExercised(f"{raised.injection} happened in {len(failed)} of {len(runs)} runs")
-    _check_spread(pipeline, delays, runs)
-    for run, delay in zip(runs, delays, strict=True):
-        if delay is not None and delay > LONG_DELAY:
-            run.clear(task_ids=[pipeline.write_task])
-    for run, interval in zip(runs, intervals, strict=True):
-        pipeline.end(run)
-        rule = "a task whose error has passed writes in its next try, once"
-        pipeline.expect(
-            interval,
-            pipeline.first(interval).rows,
-            rule=rule,
-            advice="give the task retries, and repeat its work safely",
-        )
-
-
-def _first_end(pipeline: Pipeline, run: Run) -> str:
-    """How the write's first try ended: ``"up_for_retry"`` or the state of the run that is over."""
-
-    def look() -> str:
-        if run.task(task_id=pipeline.write_task)["state"] == "up_for_retry":
-            return "up_for_retry"
-        state = run.state()
-        return state if state in ENDED else ""
-
-    return wait_until(check=look, what=f"{pipeline.write_task} of {run} ended", seconds=pipeline.seconds)
-
-
-def _delay(pipeline: Pipeline, run: Run) -> float | None:
-    """The seconds that the retry policy has set before the second try; None: no policy has set any."""
-    state = _first_end(pipeline, run)
-    if state != "up_for_retry":
-        raise AttemptsWrong(
-            rule="an error that may pass is followed by another try",
-            expected="a second try",
-            found=f"{pipeline.write_task} ended as {state} after {pipeline.transient}",
-            where=str(run),
-            advice="give the task retries, and let its retry policy retry such exceptions",
-        )
-    rows = pipeline.airflow.database.query(
-        sql="select retry_delay_override from task_instance "
-        "where dag_id = :dag_id and run_id = :run_id and task_id = :task_id",
-        values={"dag_id": run.dag_id, "run_id": run.run_id, "task_id": pipeline.write_task},
-    )
-    return None if rows[0][0] is None else float(rows[0][0])
-
-
-def _check_spread(pipeline: Pipeline, delays: Sequence[float | None], runs: Sequence[Run]) -> None:
-    told = ["none" if delay is None else f"{delay:.2f} s" for delay in delays]
-    if len(set(told)) > 1:
-        return
-    raise AttemptsWrong(
-        rule="tasks that failed together do not come back together",
-        expected=f"{len(runs)} retries with delays that differ, set by a retry policy",
-        found=", ".join(told),
-        where=f"{pipeline.write_task} of {', '.join(run.run_id for run in runs)}",
-        advice="set retry_policy, LandmarkRetryPolicy() for instance: its delays are spread, also at the cap",
-    )
-
-
-def _tries(pipeline: Pipeline, run: Run) -> int:
-    return int(run.task(task_id=pipeline.write_task)["try_number"])
+__all__ = ["request_above_pool", "wrong_interval"]
 
 
 def request_above_pool(pipeline: Pipeline, *, lot: int = 5) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ._pipeline import Pipeline
 from ._seven_attempts import backfill_over_correction, killed_after_commit, late_attempt, source_changed
-from ._seven_refusals import permanent_and_transient_error, request_above_pool, wrong_interval
+from ._seven_errors import permanent_and_transient_error
+from ._seven_refusals import request_above_pool, wrong_interval
 
 __all__ = ["InjectionTests"]
 
@@ -39,7 +40,7 @@ class InjectionTests:
         backfill_over_correction(landmark_pipeline)
 
     def test_permanent_and_transient_error(self, landmark_pipeline: Pipeline) -> None:
-        """A permanent error fails at once; transient ones are retried after delays that differ."""
+        """A permanent error fails at once and leaves nothing; others are retried after delays that differ."""
         permanent_and_transient_error(landmark_pipeline)
 
     def test_request_above_pool(self, landmark_pipeline: Pipeline) -> None:

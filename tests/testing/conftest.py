@@ -150,6 +150,7 @@ def orders_pipeline(
             write="orders_replace:replace",
             publish_task="publish",
             publish="orders_publish:publish",
+            inside="orders_replace:_write",
             rows=orders_place.rows,
             first=first,
             corrected=corrected,

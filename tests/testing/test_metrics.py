@@ -64,6 +64,7 @@ def test_alert_names_pools_that_starve(metrics: Metrics) -> None:
     ("slots", "alerted"),
     [
         ({"scheduled": 3, "open": 0}, True),
+        ({"scheduled": 3, "open": 0, "deferred": 2}, True),
         ({"scheduled": 3, "open": 1}, False),
         ({"scheduled": 3, "open": 0, "running": 8}, False),
         ({"scheduled": 3, "open": 0, "queued": 1}, False),

@@ -59,7 +59,7 @@ def test_append_doubles(orders_pipeline: Pipeline) -> None:
         without(orders_pipeline, orders_replace__replace="append"),
         pytest.raises(DestinationWrong, match=r"exactly once\n.*4 rows\n.*: 7 rows: .*o1-again"),
     ):
-        killed_after_commit(orders_pipeline, lot=10)
+        killed_after_commit(orders_pipeline, lot=7)
 
 
 def test_upsert_keeps_what_is_gone(orders_pipeline: Pipeline) -> None:
@@ -68,7 +68,7 @@ def test_upsert_keeps_what_is_gone(orders_pipeline: Pipeline) -> None:
         without(orders_pipeline, orders_replace__replace="upsert"),
         pytest.raises(DestinationWrong, match=r"disappears from the destination\n(.*\n)*.*'o3', 30"),
     ):
-        source_changed(orders_pipeline, lot=11)
+        source_changed(orders_pipeline, lot=8)
 
 
 def test_unguarded_write_goes_back(orders_pipeline: Pipeline) -> None:
@@ -81,7 +81,7 @@ def test_unguarded_write_goes_back(orders_pipeline: Pipeline) -> None:
         ),
         pytest.raises(DestinationWrong, match=r"comes late.*changes nothing\n(.*\n)*.*'o3', 30"),
     ):
-        late_attempt(orders_pipeline, lot=12)
+        late_attempt(orders_pipeline, lot=9)
 
 
 def test_unconditional_publish_loses_the_correction(orders_pipeline: Pipeline) -> None:
@@ -94,7 +94,7 @@ def test_unconditional_publish_loses_the_correction(orders_pipeline: Pipeline) -
         ),
         pytest.raises(DestinationWrong, match=r"survives the backfill\n?(.*\n)*.*'published', 60"),
     ):
-        backfill_over_correction(orders_pipeline, lot=13)
+        backfill_over_correction(orders_pipeline, lot=10)
 
 
 def test_without_policy_permanent_errors_are_retried(orders_pipeline: Pipeline) -> None:
@@ -103,7 +103,18 @@ def test_without_policy_permanent_errors_are_retried(orders_pipeline: Pipeline) 
         without(orders_pipeline, **{"orders_retry__OrdersRetryPolicy.evaluate": "retry_anything"}),
         pytest.raises(AttemptsWrong, match=r"fails the task at once\n.*1 try\n.*tried again"),
     ):
-        permanent_and_transient_error(orders_pipeline, lot=14)
+        permanent_and_transient_error(orders_pipeline, lot=11)
+
+
+def test_early_commit_leaves_what_has_failed(orders_pipeline: Pipeline) -> None:
+    """A write that commits before it is done leaves rows of a task that has failed."""
+    with (
+        without(orders_pipeline, orders_replace___write="write_and_commit"),
+        pytest.raises(
+            DestinationWrong, match=r"before its commit leaves nothing.*\nexpected: no rows\nfound: 3 rows"
+        ),
+    ):
+        permanent_and_transient_error(orders_pipeline, lot=12)
 
 
 def test_fixed_delays_come_back_together(orders_pipeline: Pipeline) -> None:
@@ -114,13 +125,13 @@ def test_fixed_delays_come_back_together(orders_pipeline: Pipeline) -> None:
             AttemptsWrong, match=r"do not come back together\n.*\nfound: 30.00 s, 30.00 s, 30.00 s"
         ),
     ):
-        permanent_and_transient_error(orders_pipeline, lot=15)
+        permanent_and_transient_error(orders_pipeline, lot=13)
 
 
 def test_without_alert_nobody_is_told(orders_pipeline: Pipeline) -> None:
     """Without an alert on the starving count, nobody hears of a request that cannot fit."""
     with pytest.raises(NoAlert, match="an alert within 3 s\nfound: none: the pipeline has no alerts"):
-        request_above_pool(replace(orders_pipeline, alerts=None, alert_seconds=3), lot=16)
+        request_above_pool(replace(orders_pipeline, alerts=None, alert_seconds=3), lot=14)
 
 
 def test_resume_without_check_takes_another_day(orders_pipeline: Pipeline) -> None:
@@ -131,4 +142,4 @@ def test_resume_without_check_takes_another_day(orders_pipeline: Pipeline) -> No
             DestinationWrong, match=r"another interval is not written.*\nexpected: no rows\n.*4 rows"
         ),
     ):
-        wrong_interval(orders_pipeline, lot=17)
+        wrong_interval(orders_pipeline, lot=15)

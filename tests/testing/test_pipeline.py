@@ -57,8 +57,8 @@ def test_intervals_of_lots_do_not_meet(pipeline: Pipeline) -> None:
     """
     assert days(pipeline.intervals(0, 2)) == ["2026-05-02", "2026-05-01"]
     assert days(pipeline.coming(0, 2)) == ["2026-05-05", "2026-05-06"]
-    found = [day for lot in range(20) for day in days(pipeline.intervals(lot, 5) + pipeline.coming(lot, 5))]
-    assert len(found) == len(set(found)) == 200
+    found = [day for lot in range(20) for day in days(pipeline.intervals(lot, 12) + pipeline.coming(lot, 12))]
+    assert len(found) == len(set(found)) == 480
 
 
 def test_intervals_of_ones_own(pipeline: Pipeline) -> None:
@@ -67,13 +67,15 @@ def test_intervals_of_ones_own(pipeline: Pipeline) -> None:
     hour = Interval.parse("2026-05-02T00:00:00Z/2026-05-02T01:00:00Z")
     own = replace(pipeline, interval=lambda number: asked.append(number) or hour)  # type: ignore[func-returns-value]
     assert own.intervals(1, 2) + own.coming(1, 1) == [hour] * 3
-    assert asked == [5, 6, -6]
+    assert asked == [13, 14, -14]
 
 
 def test_injection_at_the_write(pipeline: Pipeline) -> None:
     """An injection at the write is meant for the pipeline's task and function only."""
     made = pipeline.at_write(Kill(), when="after")
     assert (made.target, made.dag_id, made.task_id, made.tries) == ("work:write", "orders", "load", (1,))
+    inside = pipeline.at_write(Kill(), target="work:insert")
+    assert (inside.target, inside.task_id) == ("work:insert", "load")
 
 
 def test_expectation_names_the_reader(pipeline: Pipeline) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import orders_replace
 from airflow.sdk import RetryDecision
 from orders_destination import Destination
 from orders_operation import Operation
@@ -18,7 +19,8 @@ from airflow_landmark import deliveries
 from airflow_landmark.deliveries import Accepted, Delivery, Terms
 from airflow_landmark.markers import Expectation, Interval
 
-_accept = deliveries.accept  # the real one: it is replaced by the one below
+_accept = deliveries.accept  # the real ones: they are replaced by those below
+_write = orders_replace._write
 
 
 def append(*, delivery: Delivery, destination: Destination) -> str:
@@ -56,6 +58,12 @@ def replace_unguarded(*, delivery: Delivery, destination: Destination) -> str:
         connection.execute(insert(ORDERS), rows)
         _take_over(connection, destination, operation)
     return "replaced"
+
+
+def write_and_commit(connection: Connection, operation: Operation) -> None:
+    """Commit before the whole step is done."""
+    _write(connection, operation)
+    connection.commit()
 
 
 def publish_unconditionally(*, delivery: Delivery, destination: Destination) -> str:
@@ -109,6 +117,7 @@ def _take_over(connection: Connection, destination: Destination, operation: Oper
         "day": operation.day,
         "version": operation.version,
         "code": operation.code,
+        "sha256": operation.sha256,
         "operation": operation.name,
     }
     entry = destination.insert(DAYS).values(row)
