@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from orders_guard import move_forward
 from orders_operation import Operation
 from orders_publish import Pointer, build, look, publish, swap
 from orders_replace import replace
-from sqlalchemy import text
+from orders_tables import POINTERS
+from sqlalchemy import text, update
 from sqlalchemy.exc import DBAPIError
 
 from ordering import (
@@ -55,6 +57,25 @@ def test_other_bytes_of_the_same_version_are_refused(connect: Connect, tmp_path:
     through(first, destination)
     with pytest.raises(Superseded, match="the same version with other bytes"):
         through(again, destination)
+    assert state_of(destination)["orders"] == GOOD
+
+
+@pytest.mark.parametrize("last", ["stage", "replace"])
+def test_mended_code_admits_no_other_bytes(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: str
+) -> None:
+    """A version that was used again is refused by first step and write, whatever the code's version."""
+    first, again = delivered(tmp_path / "a", GOOD), delivered(tmp_path / "b", CORRECTED)
+    destination = connect()
+    through(first, destination, last="validate")
+    monkeypatch.setattr("orders_settings.CODE_VERSION", 2)
+    if last == "replace":  # both are staged before either is written
+        through(again, destination, last="validate")
+    monkeypatch.setattr("orders_settings.CODE_VERSION", 1)
+    replace(delivery=first, destination=destination)
+    monkeypatch.setattr("orders_settings.CODE_VERSION", 2)
+    with pytest.raises(Superseded, match="the same version with other bytes"):
+        STEPS[last](delivery=again, destination=destination)
     assert state_of(destination)["orders"] == GOOD
 
 
@@ -145,19 +166,30 @@ def test_readers_see_whole_days(connect: Connect, tmp_path: Path, corrected: dic
     assert len(seen) > 20
 
 
-def after_the_look(destination: Destination, meanwhile: Callable[[], Any]) -> Any:
-    """Break into a publish once, between its look at the pointer and what follows."""
-    looked = False
+LOOK, BUILD, SWAP = 1, 2, 3
+"""The transactions of a publish, in their order."""
+
+
+def after(transaction: int, destination: Destination, meanwhile: Callable[[], Any]) -> Any:
+    """Break into a publish once, between one of its transactions and the next."""
+    commits = 0
     done = False
 
     def arrive(_number: int, statement: str) -> None:
-        nonlocal looked, done
-        if looked and not done and not statement.startswith(("COMMIT", "SELECT")):
+        nonlocal commits, done
+        if commits == transaction and not done:
             done = True
             meanwhile()
-        looked = looked or "FROM orders_pointers" in statement
+        commits += statement == "COMMIT"
 
     return at_points(destination, arrive)
+
+
+def move_pointer(destination: Destination, operation: Operation) -> None:
+    """Move the pointer by hand, as for a roll-back: the orders stay as they are."""
+    row = {"operation": operation.name, "version": operation.version, "code": operation.code}
+    with destination.writing() as connection:
+        connection.execute(update(POINTERS).values(revision=POINTERS.c.revision + 1, **row))
 
 
 def test_a_lost_answer_is_reconciled(connect: Connect, tmp_path: Path) -> None:
@@ -165,24 +197,70 @@ def test_a_lost_answer_is_reconciled(connect: Connect, tmp_path: Path) -> None:
     delivery = delivered(tmp_path, GOOD)
     destination, twin = connect(), connect()
     through(delivery, destination, last="replace")
-    with after_the_look(destination, lambda: publish(delivery=delivery, destination=twin)):
+    with after(LOOK, destination, lambda: publish(delivery=delivery, destination=twin)):
         assert publish(delivery=delivery, destination=destination) == "already published"
     report = published(destination, DAY)
     assert report is not None
     assert (report.version, report.revision) == (1, 1)
 
 
-def test_a_conflict_is_never_swapped_again(connect: Connect, tmp_path: Path) -> None:
-    """A newer version that is published between look and swap stays; the retry discards the old one."""
+@pytest.mark.parametrize("gap", [LOOK, BUILD])
+@pytest.mark.parametrize(("last", "seen"), [("replace", None), ("notify", (2, 2, 35))])
+def test_newer_orders_while_publishing(
+    connect: Connect, tmp_path: Path, gap: int, last: str, seen: tuple[int, int, int] | None
+) -> None:
+    """A report is not released over newer orders, wherever between its steps they come."""
     first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
     destination, live = connect(), connect()
     through(first, destination, last="replace")
-    build(destination=destination, operation=Operation.of(first))  # the old report is there already
-    with after_the_look(destination, lambda: through(second, live)), pytest.raises(PublishConflict):
+    with after(gap, destination, lambda: through(second, live, last=last)), pytest.raises(Superseded):
         publish(delivery=first, destination=destination)
-    with pytest.raises(Superseded):
-        publish(delivery=first, destination=destination)
-    assert state_of(destination)["published"] == (2, 2, 35)
+    for step in (publish, STEPS["notify"]):
+        with pytest.raises(Superseded):
+            step(delivery=first, destination=destination)
+    assert state_of(destination)["published"] == seen
+
+
+def test_a_swap_holds_the_day(connect: Connect, tmp_path: Path) -> None:
+    """Newer orders that arrive inside the swap wait for its commit."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination, other = connect(), connect()
+    through(first, destination, last="replace")
+    through(second, other, last="validate")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def pause(_number: int, statement: str) -> None:
+        if "INTO orders_pointers" in statement:
+            inside.set()
+            assert go_on.wait(SECONDS)
+
+    def attempt() -> str:
+        with at_points(destination, pause):
+            return publish(delivery=first, destination=destination)
+
+    with ThreadPoolExecutor(2) as pool:
+        swapping = pool.submit(attempt)
+        assert inside.wait(SECONDS)
+        newer = pool.submit(replace, delivery=second, destination=other)
+        waiting = wait([newer], timeout=1).not_done
+        go_on.set()
+        assert (swapping.result(SECONDS), newer.result(SECONDS)) == ("published", "replaced")
+    assert waiting == {newer}
+    assert publish(delivery=second, destination=other) == "published"
+
+
+def test_a_conflict_is_never_swapped_again(connect: Connect, tmp_path: Path) -> None:
+    """A pointer that somebody moves between look and swap is a conflict; the retry looks anew."""
+    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    destination = connect()
+    through(first, destination)
+    through(second, destination, last="replace")
+    moved = functools.partial(move_pointer, connect(), Operation.of(first))
+    with after(LOOK, destination, moved), pytest.raises(PublishConflict):
+        publish(delivery=second, destination=destination)
+    assert state_of(destination)["published"] == (1, 3, 60)
+    assert publish(delivery=second, destination=destination) == "published"
+    assert look(destination=destination, day=DAY) == pointer_at(Operation.of(second), 3)
 
 
 def test_a_pointer_that_came_back_is_noticed(connect: Connect, tmp_path: Path) -> None:
@@ -191,18 +269,17 @@ def test_a_pointer_that_came_back_is_noticed(connect: Connect, tmp_path: Path) -
         delivered(tmp_path, orders, version=version)
         for version, orders in ((1, GOOD), (2, CORRECTED), (3, {"o9": 90}))
     ]
-    first, second, third = [Operation.of(delivery) for delivery in deliveries]
+    first, third = Operation.of(deliveries[0]), Operation.of(deliveries[2])
     destination = connect()
     through(deliveries[0], destination)
     basis = look(destination=destination, day=DAY)
     through(deliveries[1], destination)
-    there = look(destination=destination, day=DAY)
-    assert swap(destination=destination, operation=first, basis=there)  # somebody rolls back
+    move_pointer(destination, first)  # somebody rolls back
     back = look(destination=destination, day=DAY)
     assert (basis, back) == (pointer_at(first, 1), pointer_at(first, 3))
+    through(deliveries[2], destination, last="replace")
     assert not swap(destination=destination, operation=third, basis=basis)
     assert look(destination=destination, day=DAY) == back
-    assert second.version == 2
 
 
 def pointer_at(operation: Operation, revision: int) -> Pointer:
@@ -214,18 +291,22 @@ def pointer_at(operation: Operation, revision: int) -> Pointer:
 
 def test_a_first_pointer_is_set_once(connect: Connect, tmp_path: Path) -> None:
     """Where nothing was published, of two swaps from nothing one succeeds."""
-    first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
+    delivery = delivered(tmp_path, GOOD)
     destination = connect()
-    operations = [Operation.of(delivery) for delivery in (first, second)]
-    answers = [swap(destination=destination, operation=each, basis=None) for each in operations]
+    through(delivery, destination, last="replace")
+    operation = Operation.of(delivery)
+    answers = [swap(destination=destination, operation=operation, basis=None) for _ in range(2)]
     assert answers == [True, False]
 
 
-def test_no_report_of_another_operation(connect: Connect, tmp_path: Path) -> None:
-    """A report is never built of orders that another operation has written meanwhile."""
+@pytest.mark.parametrize("built", [False, True], ids=["not built", "built"])
+def test_no_report_of_another_operation(connect: Connect, tmp_path: Path, built: bool) -> None:
+    """A report is never built of orders that another operation has written, nor released over them."""
     first, second = delivered(tmp_path, GOOD), delivered(tmp_path, CORRECTED, version=2)
     destination = connect()
     through(first, destination, last="replace")
+    if built:  # and killed before the swap
+        build(destination=destination, operation=Operation.of(first))
     through(second, destination, last="replace")
     with pytest.raises(Superseded):
         publish(delivery=first, destination=destination)

@@ -195,27 +195,45 @@ def test_a_changed_file_is_refused(destination: Destination, tmp_path: Path) -> 
     assert state_of(destination) == EMPTY
 
 
-def test_a_day_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("zone", "start", "end"),
+    [
+        ("UTC", "2026-05-01T00:00:00Z", "2026-05-01T12:00:00Z"),
+        ("UTC", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z"),
+        ("UTC", "2026-05-01T01:00:00Z", "2026-05-02T01:00:00Z"),
+        ("Africa/Cairo", "2026-04-23T23:00:00Z", "2026-04-24T21:00:00Z"),
+        ("Africa/Cairo", "2026-04-22T22:00:00Z", "2026-04-23T21:00:00Z"),
+    ],
+    ids=["half a day", "two days", "from one to one", "an hour late", "an hour short"],
+)
+def test_a_day_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, start: str, end: str) -> None:
     """A delivery about anything but one day is refused: it has no partition."""
+    monkeypatch.setattr("orders_settings.TIMEZONE", zone)
     document = delivered(tmp_path, GOOD).to_xcom()
-    document["interval"]["end"] = "2026-05-01T12:00:00Z"
-    with pytest.raises(InvalidOrders, match="expected one day in UTC"):
+    document["interval"] = {"start": start, "end": end}
+    with pytest.raises(InvalidOrders, match=f"expected one day in {zone}"):
         Operation.of(Delivery.from_xcom(document))
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "day"),
+    ("zone", "day", "start", "end"),
     [
-        ("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", "2026-03-29"),
-        ("2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z", "2026-10-25"),
+        ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),
+        ("Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
+        ("Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"),
+        ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"),
+        ("America/Havana", "2026-03-08", "2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z"),
+        ("America/Havana", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"),
+        ("America/Havana", "2026-10-31", "2026-10-31T04:00:00Z", "2026-11-01T05:00:00Z"),
+        ("America/Havana", "2026-11-01", "2026-11-01T05:00:00Z", "2026-11-02T05:00:00Z"),
+        ("Asia/Beirut", "2026-03-29", "2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z"),
     ],
-    ids=["23 hours", "25 hours"],
 )
 def test_days_at_a_clock_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, end: str, day: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, day: str, start: str, end: str
 ) -> None:
-    """In a zone whose clocks change, a day of 23 or 25 hours is one day."""
-    monkeypatch.setattr("orders_settings.TIMEZONE", "Europe/Berlin")
+    """A day of 23 or 25 hours is one day, also where its midnight does not exist or comes twice."""
+    monkeypatch.setattr("orders_settings.TIMEZONE", zone)
     document = delivered(tmp_path, GOOD).to_xcom()
     document["interval"] = {"start": start, "end": end}
     assert Operation.of(Delivery.from_xcom(document)).day == day

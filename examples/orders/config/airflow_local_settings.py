@@ -1,8 +1,9 @@
 """A cluster policy: runs of a backfill take their slots from a pool of their own.
 
-Airflow's scheduler imports a module of this name from ``$AIRFLOW_HOME/config`` or the Python path.
-A task's ``pool`` is fixed when the Dag is parsed, the same for every run, and ``airflow backfill create``
-has no option for it; this hook is where Airflow 3.3 lets a task instance's pool depend on its run.
+Airflow imports a module of this name from ``$AIRFLOW_HOME/config`` or the Python path. It must be there on
+every machine that makes or clears runs: scheduler, API server, and where ``airflow backfill create`` is
+called. A task's ``pool`` is fixed when the Dag is parsed, the same for every run, and that command has no
+option for it; this hook is where Airflow 3.3 lets a task instance's pool depend on its run.
 """
 
 from __future__ import annotations

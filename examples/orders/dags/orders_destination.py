@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orders_settings
 from orders_errors import NotSetUp
-from orders_tables import DAYS, METADATA
-from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event, inspect, make_url
+from orders_tables import METADATA
+from sqlalchemy import (
+    Connection,
+    Engine,
+    NullPool,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 __all__ = ["Destination"]
@@ -20,9 +31,13 @@ LOCK_SECONDS = 30
 """How long a statement waits for another attempt's lock before the task fails, to be retried."""
 IDLE_SECONDS = 300
 """After so long without a statement, PostgreSQL ends the transaction of an attempt that hangs."""
+SET_UP_LOCK = int.from_bytes(b"orders", "big")
+"""Key of PostgreSQL's advisory lock under which the tables are made: two set-ups at once would collide."""
 
 _BEGIN = "orders_begin"
 """Name of the execution option that says how an SQLite transaction begins."""
+_NOTHING = ""
+"""That it does not begin: each statement is committed by itself."""
 
 
 class Destination:
@@ -69,25 +84,44 @@ class Destination:
         return sqlite.insert(table) if self._is_sqlite else postgresql.insert(table)
 
     def set_up(self) -> list[str]:
-        """Make the tables that are missing, and return their names."""
-        before = set(inspect(self._engine).get_table_names())
+        """Make the tables that are missing, and return their names; of two at once, one waits.
+
+        :raises NotSetUp: when the folder of an SQLite file is missing.
+        """
         if self._is_sqlite:
-            with closing(self._engine.raw_connection()) as connection:
-                # readers go on while a writer writes; the file remembers it
-                connection.cursor().execute("PRAGMA journal_mode=WAL")
-        METADATA.create_all(self._engine)
-        return sorted(set(METADATA.tables) - before)
+            self._prepare_file()
+        with self.writing() as connection:
+            if not self._is_sqlite:
+                connection.execute(select(func.pg_advisory_xact_lock(SET_UP_LOCK)))
+            missing = self._missing(connection)
+            METADATA.create_all(connection)
+        return missing
+
+    def _prepare_file(self) -> None:
+        """Have readers of the SQLite file go on while a writer writes; the file remembers it."""
+        folder = Path(self._url.database or "").parent
+        if not folder.is_dir():
+            raise NotSetUp(f"{self!r}: the folder {folder} is missing: make it first")
+        with self._transaction(**{_BEGIN: _NOTHING}) as connection:  # refused inside a transaction
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
     def check(self) -> None:
         """Return when the tables are there.
 
-        :raises NotSetUp: when they are not; says which command makes them.
+        :raises NotSetUp: when one is not; says which command makes them.
         """
-        if self._is_absent() or not inspect(self._engine).has_table(DAYS.name):
+        missing = sorted(METADATA.tables) if self._is_absent() else self._missing(self._engine)
+        if missing:
             raise NotSetUp(
-                f"{self!r} has no table {DAYS.name}: run `python orders_setup.py` once, with "
+                f"{self!r} has no {', '.join(missing)}: run `python orders_setup.py` once, with "
                 "ORDERS_DESTINATION set as for the workers"
             )
+
+    @staticmethod
+    def _missing(where: Connection | Engine) -> list[str]:
+        """The names of the tables that are not there."""
+        seen = inspect(where)
+        return sorted(name for name in METADATA.tables if not seen.has_table(name))
 
     def _is_absent(self) -> bool:
         """Whether it is an SQLite file that is not there: connecting to it would make an empty one."""
@@ -131,4 +165,6 @@ def _leave_transactions_to_us(connection: Any, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+    begin = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if begin != _NOTHING:
+        connection.exec_driver_sql(begin)

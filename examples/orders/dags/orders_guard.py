@@ -8,7 +8,7 @@ from orders_operation import Operation
 from orders_tables import DAYS
 from sqlalchemy import Connection, and_, or_, select
 
-__all__ = ["move_forward", "refuse_when_newer"]
+__all__ = ["hold", "move_forward", "refuse_when_newer"]
 
 
 def move_forward(connection: Connection, destination: Destination, operation: Operation) -> bool:
@@ -23,11 +23,13 @@ def move_forward(connection: Connection, destination: Destination, operation: Op
         "day": operation.day,
         "version": operation.version,
         "code": operation.code,
+        "sha256": operation.sha256,
         "operation": operation.name,
     }
     entry = destination.insert(DAYS).values(row)
     new = entry.excluded
-    newer = or_(DAYS.c.version < new.version, and_(DAYS.c.version == new.version, DAYS.c.code < new.code))
+    same_input = and_(DAYS.c.version == new.version, DAYS.c.sha256 == new.sha256)
+    newer = or_(DAYS.c.version < new.version, and_(same_input, DAYS.c.code < new.code))
     moved = connection.execute(
         entry.on_conflict_do_update(index_elements=[DAYS.c.day], set_=row, where=newer)
     )
@@ -43,9 +45,25 @@ def refuse_when_newer(connection: Connection, operation: Operation) -> None:
     :raises Superseded: when the day has a newer version, or this one with other bytes.
     """
     held = connection.execute(select(DAYS).where(DAYS.c.day == operation.day)).one_or_none()
-    if held is None or held.operation == operation.name or (held.version, held.code) < operation.fence:
+    if held is None or held.operation == operation.name:
         return
-    same = (held.version, held.code) == operation.fence
-    found = "the same version with other bytes" if same else f"version {held.version} (code {held.code})"
-    do = "the partner has to raise the version" if same else "nothing is to be done: the newer one stays"
+    other = held.version == operation.version and held.sha256 != operation.sha256
+    if not other and (held.version, held.code) < operation.fence:
+        return
+    found = "the same version with other bytes" if other else f"version {held.version} (code {held.code})"
+    do = "the partner has to raise the version" if other else "nothing is to be done: the newer one stays"
     raise Superseded(f"{operation} is refused: the destination holds {found}, {held.operation}; {do}")
+
+
+def hold(connection: Connection, operation: Operation) -> None:
+    """Keep the day's orders this operation's until the caller's transaction ends.
+
+    On PostgreSQL the day's row is locked for whoever wants to change it; on SQLite a transaction that
+    writes has the file to itself.
+
+    :raises Superseded: when the destination holds another operation's orders of the day, or none.
+    """
+    ours = select(DAYS.c.operation).where(DAYS.c.day == operation.day, DAYS.c.operation == operation.name)
+    if connection.execute(ours.with_for_update(read=True)).one_or_none() is None:
+        refuse_when_newer(connection, operation)
+        raise Superseded(f"{operation} is refused: the destination does not hold its orders")

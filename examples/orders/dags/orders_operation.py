@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import orders_settings
@@ -25,6 +25,7 @@ class Operation:
     :param end: the next day's first instant.
     :param version: the input's version: a correction has a higher one.
     :param code: the transformation's version: a mended one is higher.
+    :param sha256: of the marker: tells the same version with other bytes.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Operation:
     end: datetime
     version: int
     code: int
+    sha256: str
 
     @classmethod
     def of(cls, delivery: Delivery) -> Operation:
@@ -48,6 +50,7 @@ class Operation:
             end=_plain(delivery.interval.end),
             version=delivery.version,
             code=code,
+            sha256=delivery.stamp.sha256,
         )
 
     @property
@@ -61,12 +64,22 @@ class Operation:
 
 def _day(interval: Interval) -> str:
     """The local day that an interval is; it is 23 or 25 hours long when a clock changes."""
+    day, following = _begun(interval.start), _begun(interval.end)
+    if day is None or following != day + timedelta(days=1):
+        raise InvalidOrders(f"expected one day in {orders_settings.TIMEZONE}, found {interval}", [])
+    return day.isoformat()
+
+
+def _begun(instant: datetime) -> date | None:
+    """The local day that begins at an instant; ``None`` when none does.
+
+    Where clocks are put forward at midnight a day begins at one. Where they are put back midnight comes
+    twice, and either is taken: ``landmark deliver`` writes the first, Airflow's cron schedule the second.
+    """
     zone = ZoneInfo(orders_settings.TIMEZONE)
-    start, end = interval.start.astimezone(zone), interval.end.astimezone(zone)
-    following = start.date() + timedelta(days=1)
-    if (start.time(), end.time(), end.date()) != (datetime.min.time(), datetime.min.time(), following):
-        raise InvalidOrders(f"expected one day in {zone}, found {interval}", [])
-    return start.date().isoformat()
+    local = instant.astimezone(zone)
+    first = datetime.combine(local.date(), time(), zone).astimezone(timezone.utc)
+    return local.date() if local.time() == time() or first == instant else None
 
 
 def _plain(instant: datetime) -> datetime:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from orders_destination import Destination
 from orders_errors import PublishConflict, Superseded
+from orders_guard import hold
 from orders_operation import Operation
 from orders_tables import DAYS, ORDERS, POINTERS, REPORTS
 from sqlalchemy import BigInteger, cast, func, select, update
@@ -70,8 +71,7 @@ def look(*, destination: Destination, day: str) -> Pointer | None:
 def build(*, destination: Destination, operation: Operation) -> None:
     """Write the operation's report, unless an earlier attempt has.
 
-    One statement reads the day's orders and the operation that they are of: it cannot take another
-    operation's orders for its own.
+    The day is held meanwhile: the report cannot take another operation's orders for its own.
 
     :raises Superseded: when the destination holds another operation's orders.
     """
@@ -89,23 +89,24 @@ def build(*, destination: Destination, operation: Operation) -> None:
     )
     columns = ["operation", "day", "version", "order_count", "amount_cents"]
     report = destination.insert(REPORTS).from_select(columns, day).on_conflict_do_nothing()
-    written = select(REPORTS.c.operation).where(REPORTS.c.operation == operation.name)
     with destination.writing() as connection:
+        hold(connection, operation)
         connection.execute(report)
-        if connection.execute(written).one_or_none() is None:
-            raise Superseded(
-                f"{operation} is not published: the destination holds another version of the day"
-            )
 
 
 def swap(*, destination: Destination, operation: Operation, basis: Pointer | None) -> bool:
     """Move the pointer from its basis to the operation's report: compare and swap, in one statement.
 
+    The day is held meanwhile: a report is not released over orders that have become another operation's
+    since it was built.
+
     :param basis: where the pointer stood; ``None`` when there was none.
     :returns: False when it is not there any more; nothing was changed then.
+    :raises Superseded: when the destination holds another operation's orders.
     """
     row = {"operation": operation.name, "version": operation.version, "code": operation.code}
     with destination.writing() as connection:
+        hold(connection, operation)
         if basis is None:
             first = destination.insert(POINTERS).values(day=operation.day, revision=1, **row)
             return connection.execute(first.on_conflict_do_nothing()).rowcount == 1

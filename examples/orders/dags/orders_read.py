@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
+from orders_command import explained
 from orders_destination import Destination
 from orders_tables import DAYS, ORDERS, OUTBOX, POINTERS, REPORTS
 from sqlalchemy import select
@@ -85,8 +86,11 @@ def notices(destination: Destination, day: str) -> list[str]:
         return list(connection.execute(query).scalars())
 
 
-def main(day: str) -> None:
-    """Print a day as readers see it."""
+def show(day: str) -> None:
+    """Print a day as readers see it.
+
+    :raises NotSetUp: when the destination was not set up.
+    """
     destination = Destination.from_settings()
     destination.check()
     held = orders_of(destination, day)
@@ -98,5 +102,25 @@ def main(day: str) -> None:
         print(f"notice: {text}")
 
 
+def _day(text: str) -> str:
+    """A day as the destination writes it.
+
+    :raises argparse.ArgumentTypeError: when the text is none.
+    """
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]!a} is no day such as 2026-05-01") from None
+
+
+def main() -> None:
+    """Print the day that the command line names."""
+    parser = argparse.ArgumentParser(description="Print a day as readers of ORDERS_DESTINATION see it.")
+    parser.add_argument("day", type=_day, metavar="DAY", help="such as 2026-05-01")
+    day = parser.parse_args().day
+    with explained():
+        show(day)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

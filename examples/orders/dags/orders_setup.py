@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 import orders_settings
+from orders_command import explained
 from orders_destination import Destination
 
 from airflow_landmark.deliveries import CreatableLedger, open_ledger
@@ -24,5 +27,14 @@ def set_up() -> list[str]:
     return told
 
 
+def main() -> None:
+    """Make what is missing, and print what was done."""
+    argparse.ArgumentParser(
+        description="Make the tables of ORDERS_DESTINATION and ORDERS_LEDGER."
+    ).parse_args()
+    with explained():
+        print("\n".join(set_up()))
+
+
 if __name__ == "__main__":
-    print("\n".join(set_up()))
+    main()

@@ -34,9 +34,13 @@ DAYS = Table(
     Column("day", String(10), primary_key=True),
     Column("version", BigInteger, nullable=False),
     Column("code", Integer, nullable=False),
+    Column("sha256", String(64), nullable=False),
     Column("operation", String(43), nullable=False),
 )
-"""Which operation's orders each day holds: the number that a guarded write compares lies in this row."""
+"""Which operation's orders each day holds: what a guarded write compares lies in this row.
+
+``sha256`` is that of the marker: the same version with other bytes is told by it.
+"""
 
 STAGINGS = Table(
     "orders_stagings",
