@@ -86,6 +86,7 @@ def test_arrival_at_the_moment_of_deferral_kills_nothing(airflow: LocalAirflow, 
     assert states(airflow, run) == {"success": 101}
 
 
+@pytest.mark.timeout(600)
 def test_mapped_waits_each_take_their_own(airflow: LocalAirflow, landing: Path) -> None:
     """Two hundred mapped waits on two hundred folders each return their own delivery."""
     folders = [landing / "mapped" / str(number) for number in range(200)]
@@ -97,7 +98,7 @@ def test_mapped_waits_each_take_their_own(airflow: LocalAirflow, landing: Path) 
     wait_until(check=lambda: states(airflow, run).get("deferred", 0) == 200, what="200 waits", seconds=200)
     for number, folder in enumerate(folders):
         deliver(folder, version=number + 1)
-    run.wait(seconds=280)
+    run.wait(seconds=380)
     assert states(airflow, run) == {"success": 201}
     for index in (0, 99, 199):
         assert run.xcom(task_id="wait", map_index=index)["version"] == index + 1

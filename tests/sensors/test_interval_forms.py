@@ -8,6 +8,7 @@ from typing import Any
 
 import pendulum
 import pytest
+from airflow.timetables.interval import CronDataIntervalTimetable
 
 from airflow_landmark.markers import Interval
 from airflow_landmark.sensors import WaitMisconfigured
@@ -179,3 +180,21 @@ def test_rendered_version_is_a_number(value: Any, tmp_path: Path) -> None:
     sensor = sensor_of(tmp_path)
     sensor.min_version = value
     assert deferral_of(sensor).trigger.serialize()[1]["min_version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "apart"),
+    [
+        ("Europe/Berlin", "2026-10-25", 0),
+        ("Europe/Berlin", "2026-03-29", 0),
+        ("Atlantic/Azores", "2026-10-25", 1),
+        ("Africa/Cairo", "2026-04-24", 0),
+    ],
+)
+def test_first_instant_of_a_day_is_that_of_the_schedule(zone: str, day: str, apart: int) -> None:
+    """A day begins when Airflow's timetable says; where midnight comes twice, an hour before that."""
+    noon_after = pendulum.parse(day, tz=zone).add(days=1, hours=12)  # type: ignore[union-attr]
+    midnight = CronDataIntervalTimetable("0 0 * * *", timezone=zone)
+    theirs = midnight.infer_manual_data_interval(run_after=noon_after)
+    assert theirs.start.in_timezone(zone).to_date_string() == day
+    assert theirs.start - Interval.parse(day, timezone_name=zone).start == timedelta(hours=apart)
