@@ -42,12 +42,17 @@ demo: $(READY) ## run the demonstration on a real Airflow; KEEP=1 leaves it runn
 test: $(READY) ## run the fast tests
 	$(RUN)/python -m pytest -m "not e2e and not slow" --numprocesses auto --dist loadscope
 
-# The faults come last and alone: what they measure, they measure on an Airflow that has the machine to itself.
 .PHONY: e2e
-e2e: $(READY) ## run the tests that need a real Airflow, or long
-	$(RUN)/python -m pytest -m "e2e or slow" --ignore tests/packaging --ignore tests/faults \
-		--numprocesses auto --dist loadscope
-	$(RUN)/python -m pytest -m "e2e or slow" tests/faults
+e2e: $(READY) ## run the tests on a real Airflow, but for the faults
+	$(RUN)/python -m pytest -m e2e --ignore tests/faults --numprocesses auto --dist loadscope --durations 25
+
+.PHONY: slow
+slow: $(READY) ## run the tests that take long without an Airflow
+	$(RUN)/python -m pytest -m "slow and not e2e" --ignore tests/packaging --durations 25
+
+.PHONY: trials
+trials: $(READY) ## inject every fault into about 100 waits
+	$(RUN)/python -m pytest -m e2e tests/faults --durations 25
 
 # How much harm: what `make faults` and `make soak` take when nothing else is said; tests/faults has CI's sizes.
 FAULTS_WAITS ?= 1000
