@@ -19,7 +19,7 @@ _shown: list[Record] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the laboratory: it runs with ``make e2e`` and ``make faults`` only."""
+    """Mark what needs the laboratory: it runs with ``make trials`` and ``make faults`` only."""
     for item in items:
         if HERE in item.path.parents and "lab" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.e2e)

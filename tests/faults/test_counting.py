@@ -8,10 +8,13 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from faultlab import Count, Destination, Record, Told
+from airflow_landmark.deliveries import SqlLedger
+from claimants import stamp_of
+from faultlab import Count, Destination, Record, Told, interval_of, settled
 
 TRUTH = {"2000-01-01": (2, 10), "2000-01-02": (2, 20)}
 EXITS = (("scheduler", -9), ("triggerer-1", 0))
@@ -51,6 +54,38 @@ def test_effect_without_a_delivery_is_wrong(tmp_path: Path) -> None:
     destination = Destination(tmp_path / "destination.db")
     _write(destination, RIGHT)
     assert destination.count(set(TRUTH), {"2000-01-01": (2, 10)}).wrong == 1
+
+
+@pytest.mark.parametrize(
+    ("flaw", "clean"),
+    [
+        ({}, True),
+        ({"lost": 1}, False),
+        ({"wrong": 1}, False),
+        ({"doubled": 1}, False),
+        ({"unsettled": 1}, False),
+        ({"again": 3, "fired_again": 3}, True),
+        ({"memory": (200, 300), "descriptors": (100, 205)}, True),
+        ({"memory": (200, 400)}, False),
+        ({"descriptors": (100, 300)}, False),
+    ],
+)
+def test_each_flaw_makes_a_trial_unclean(flaw: dict[str, Any], clean: bool) -> None:
+    """A trial is unclean by a loss, a wrong or double effect, a claim left over, a swollen triggerer."""
+    given = {"fault": "f", "way": "workers", "waits": 10, "released": 1, "lost": 0, "wrong": 0, "doubled": 0}
+    assert Record(**given | flaw).clean is clean
+
+
+def test_settled_is_taken_once_and_claimed_no_more(tmp_path: Path) -> None:
+    """A day counts as settled after its commit only, and not while it is claimed anew."""
+    ledger, day = SqlLedger(f"sqlite:///{tmp_path}/ledger.db"), "2000-01-01"
+    ledger.create()
+    stamp = stamp_of(2, dataset="shop/orders", day="/".join(interval_of(day)))
+    seen = [settled(ledger, day)]
+    for step in (ledger.claim, ledger.commit, ledger.claim, ledger.release):
+        step(stamp, "owner")
+        seen.append(settled(ledger, day))
+    assert seen == [False, False, True, False, True]
 
 
 def test_only_living_processes_run_waits(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_cleared_while_deferred(lab: Lab) -> None:
 
     record = trial(lab, fault="task cleared while deferred", inject=cleared, chosen=days)
     assert record.clean, (record, lab.where())
+    assert record.again == 0
 
 
 @pytest.mark.parametrize("state", ["failed", "success"])
@@ -37,16 +38,19 @@ def test_marked_while_deferred(lab: Lab, state: str) -> None:
     """A wait that was marked is over: its trigger ends, and a delivery that comes later changes nothing."""
     lab.ready()
     days = lab.waits.start(RELEASED, lab.folder)
-    lab.waits.wait_deferred(days)
-    lab.until_running(days)
+    witness = lab.waits.start_one(lab.folder)
+    lab.waits.wait_deferred([*days, *witness])
+    lab.until_running([*days, *witness])
     began, count = time.time(), len(lab.waits.open)
-    run = lab.waits.run_of(days[0])
-    for index in range(len(days)):
-        run.mark_task(task_id="wait", state=state, map_index=index)
+    for day in days:
+        lab.waits.run_of(day).mark_task(task_id="wait", state=state, map_index=lab.waits.index_of(day))
     with lab.explained():
         wait_until(check=lambda: set(days).isdisjoint(lab.told.running()), what="they end", seconds=120)
-    lab.waits.release(days)
-    run.wait(states=[state], seconds=120)
+    lab.waits.release([*days, *witness])
+    for day in days:
+        lab.waits.run_of(day).wait(states=[state], seconds=120)
+    with lab.explained():
+        lab.until_written(witness)  # had one of the others gone on, it would have done so by now
     written = len(set(days) & lab.destination.written())
     record = Record(
         fault=f"task marked {state} while deferred, then delivered",

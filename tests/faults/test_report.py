@@ -18,7 +18,7 @@ PAGE = HERE.parents[1] / "docs" / "reliability.md"
 NAMED = (
     "supervisor", "runner", "whole triggerer", "SIGTERM", "SIGSTOP", "database", "api-server", "scheduler",
     "one marker", "source answers", "poisonous", "upgraded", "cleared", "marked failed", "marked success",
-    "clock of the source", "all the other faults",
+    "clock of the source", "frozen session", "all the other faults",
 )  # fmt: skip
 
 
@@ -54,13 +54,21 @@ REPORT = _report()
 def test_trials_of_the_same_fault_are_one_row() -> None:
     """Flaws are added up, times are a span, and other numbers of waits are another row."""
     records = [
-        _record(doubled=1, running=5.2, written=9.0, memory=(100, 120), descriptors=(40, 41)),
+        _record(
+            doubled=1,
+            again=4,
+            fired_again=6,
+            running=5.2,
+            written=9.0,
+            memory=(100, 120),
+            descriptors=(40, 41),
+        ),
         _record(doubled=2, running=7.9, lost=3, memory=(90, 130), descriptors=(44, 40)),
         _record(waits=2000, way="parked"),
     ]
     assert REPORT.table(records).splitlines()[2:] == [
-        "| f | 100 | 17 | 2 | 3 | 0 | 3 | 5 to 8 | 9 | 100 → 130 | 44 → 41 |",
-        "| f | 2,000 parked | 17 | 1 | 0 | 0 | 0 |  |  |  |  |",
+        "| f | 100 | 17 | 2 | 3 | 0 | 3 | 4 | 6 | 5 to 8 | 9 | 100 → 130 | 44 → 41 |",
+        "| f | 2,000 parked | 17 | 1 | 0 | 0 | 0 | 0 | 0 |  |  |  |  |",
     ]
 
 

@@ -20,6 +20,7 @@ def test_source_away(lab: Lab) -> None:
     fault = f"source answers errors, then nothing, for {lab.source_outage:g} s"
     record = trial(lab, fault=fault, inject=source_away, during=1.0, chosen=days)
     assert record.clean, (record, lab.where())
+    assert record.again == 0
 
 
 def test_clock_of_the_source_is_wrong(lab: Lab) -> None:
@@ -28,6 +29,7 @@ def test_clock_of_the_source_is_wrong(lab: Lab) -> None:
     fault = "clock of the source an hour ahead or behind"
     record = trial(lab, fault=fault, inject=lambda _: nullcontext(), chosen=days, skew=HOUR)
     assert record.clean, (record, lab.where())
+    assert record.again == 0
 
 
 def test_poisonous_markers(lab: Lab) -> None:
@@ -57,6 +59,7 @@ def test_poisonous_markers(lab: Lab) -> None:
         every=0.5,
     )
     assert record.clean, (record, lab.where())
+    assert record.again == 0
     assert not lab.destination.written() & set(bad)
     assert _pids(lab) == pids
     lab.waits.run_of(endless[0]).mark(state="failed")

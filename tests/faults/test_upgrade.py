@@ -70,7 +70,7 @@ def test_upgraded_between_deferral_and_resume(lab: Lab) -> None:
     """Rows as 0.1.0 wrote them, arguments and events, are waited for and resumed by today's code."""
     lab.ready()
     lab.airflow.api.set_pool(name="parked", slots=0)
-    days = lab.waits.start(RELEASED, lab.folder, dag_id="faults_parked")
+    days = lab.waits.start_run(RELEASED, lab.folder, dag_id="faults_parked")
     lab.waits.mislead(days[::2])
     began, count = time.time(), len(lab.waits.open)
     fired = days[: len(days) // 3]  # their events were stored before the upgrade
@@ -100,6 +100,7 @@ def test_upgraded_between_deferral_and_resume(lab: Lab) -> None:
         lost=found.lost,
         wrong=found.wrong,
         doubled=found.doubled,
+        unsettled=lab.unsettled(days),
         again=found.again,
         written=None if last is None else round(last - began, 1),
     )

@@ -30,6 +30,7 @@ def test_survivors_of_all_faults_go_on(lab: Lab) -> None:
         lost=found.lost,
         wrong=found.wrong,
         doubled=found.doubled,
+        unsettled=lab.unsettled(days),
         again=found.again,
         fired_again=lab.told.again(since=began),
         written=None if last is None else round(last - began, 1),

@@ -1,4 +1,4 @@
-"""The waits that faults are injected into. Each is followed by a real write of its own day."""
+"""The waits that faults are injected into: each claims its delivery, writes its own day, and commits."""
 
 import os
 from datetime import timedelta
@@ -8,13 +8,16 @@ from airflow.sdk import DAG, task
 from faults_destination import write
 from faults_trigger import ToldTrigger
 
-from airflow_landmark.sensors import Delivery, MarkerSensor
+from airflow_landmark.deliveries import SqlLedger
+from airflow_landmark.sensors import Delivery, MarkerSensor, commit_delivery
 
 CONF = "{{ dag_run.conf['%s'] }}"
+LEDGER = SqlLedger(os.environ["FAULTS_LEDGER"])
 COMMON: dict[str, Any] = {
     "task_id": "wait",
     "dataset": "shop/orders",
     "min_version": 2,
+    "ledger": LEDGER,
     "poke_interval": float(os.environ.get("FAULTS_POKE", "1")),
     "timeout": 3 * 3600,
     "unreadable_looks": 4,
@@ -25,10 +28,12 @@ COMMON: dict[str, Any] = {
 }
 
 
-def attempt_of(context: Any) -> str:
-    """Name the attempt: run, map index, try."""
+def take(document: dict[str, Any], *, wait: str, context: Any) -> None:
+    """Write the day of a delivery, and tell the ledger."""
     ti = context["ti"]
-    return f"{ti.run_id} {ti.map_index} {ti.try_number}"
+    attempt = f"{ti.run_id} {ti.map_index} {ti.try_number}"
+    write(Delivery.from_xcom(document), wait=wait, attempt=attempt)
+    commit_delivery(document, ledger=LEDGER)
 
 
 class ToldSensor(MarkerSensor):
@@ -41,11 +46,19 @@ class ToldSensor(MarkerSensor):
 
 
 class WritingSensor(ToldSensor):
-    """Writes what was delivered, in the resumed task itself."""
+    """Takes what was delivered in the same task, without a wait or after it."""
 
-    def validate(self, delivery: Delivery, context: Any) -> None:
-        """Write the day."""
-        write(delivery, wait=self.interval[:10], attempt=attempt_of(context))
+    def execute(self, context: Any) -> Any:
+        """Look, wait, take."""
+        return self._taken(super().execute(context), context)
+
+    def resume(self, context: Any, event: Any = None) -> Any:
+        """Go on after the wait, and take."""
+        return self._taken(super().resume(context, event), context)
+
+    def _taken(self, document: dict[str, Any], context: Any) -> dict[str, Any]:
+        take(document, wait=self.interval[:10], context=context)
+        return document
 
 
 @task(retries=30, retry_delay=timedelta(seconds=2))
@@ -60,9 +73,8 @@ with DAG("faults_one", schedule=None):
 
     @task(retries=30, retry_delay=timedelta(seconds=2))
     def load(document: dict[str, Any], **context: Any) -> None:
-        """Write the day in a task of its own."""
-        wait = context["dag_run"].conf["interval"][:10]
-        write(Delivery.from_xcom(document), wait=wait, attempt=attempt_of(context))
+        """Take the day in a task of its own."""
+        take(document, wait=context["dag_run"].conf["interval"][:10], context=context)
 
     load(one.output)
 

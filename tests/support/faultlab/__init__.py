@@ -1,12 +1,13 @@
 """A laboratory for faults on a real Airflow: what is injected, into what, and how its outcome is counted."""
 
-from ._destination import Count, Destination
+from ._destination import Count, Destination, settled
 from ._faults import (
     Fault,
     api_server_away,
     database_restarted,
     everything_killed,
     frozen,
+    killed_while_rows_are_held,
     runner_killed,
     scheduler_killed,
     source_away,
@@ -44,12 +45,14 @@ __all__ = [
     "forget",
     "frozen",
     "interval_of",
+    "killed_while_rows_are_held",
     "open_lab",
     "parcel",
     "park",
     "resumable",
     "runner_killed",
     "scheduler_killed",
+    "settled",
     "source_away",
     "stopped",
     "supervisor_killed",

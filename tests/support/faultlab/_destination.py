@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._parcels import Truth
+from airflow_landmark.deliveries import ReadableLedger
+from airflow_landmark.markers import Interval
 
-__all__ = ["Count", "Destination"]
+from ._parcels import Truth, interval_of
+
+__all__ = ["Count", "Destination", "settled"]
 
 _TABLES = """
 PRAGMA journal_mode = WAL;
@@ -86,3 +89,11 @@ class Destination:
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.path, timeout=60)) as base:
             return base.execute(sql).fetchall()
+
+
+def settled(ledger: ReadableLedger, day: str) -> bool:
+    """Whether the ledger holds the day's version as taken, was told so once, and holds no claim."""
+    where = "shop/orders", Interval.parse("/".join(interval_of(day)))
+    entry = ledger.entry(*where)
+    words = [event.word for event in ledger.history(*where)]
+    return entry is not None and entry.taken is not None and entry.claim is None and words.count("taken") == 1

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+
+from airflow_landmark.testing import wait_until
 from httpserver import Answer
 
-from ._supervisor import Part
+from ._supervisor import TRIGGERERS, Part
 
 if TYPE_CHECKING:
     from ._lab import Lab
@@ -21,6 +24,7 @@ __all__ = [
     "database_restarted",
     "everything_killed",
     "frozen",
+    "killed_while_rows_are_held",
     "runner_killed",
     "scheduler_killed",
     "source_away",
@@ -28,6 +32,10 @@ __all__ = [
     "supervisor_killed",
     "told_to_end",
 ]
+
+ROWS = 50
+"""How many waits a triggerer takes over in one transaction: ``max_trigger_to_select_per_loop``."""
+_SESSION = "SELECT count(*) FROM pg_stat_activity WHERE pid = :pid"
 
 Fault = Callable[["Lab"], AbstractContextManager[None]]
 
@@ -87,6 +95,32 @@ def frozen(lab: Lab) -> Iterator[None]:
     with stopped(lab):
         lab.until_running(lab.waits.open)
         yield
+
+
+@contextmanager
+def killed_while_rows_are_held(lab: Lab) -> Iterator[None]:
+    """Kill both triggerers while a session that stands still holds the rows of some of their waits.
+
+    A triggerer that is frozen while it takes over waits leaves such a session behind. Ends when PostgreSQL
+    has ended it.
+    """
+    engine = sa.create_engine(lab.postgres.url, poolclass=sa.NullPool)
+    held = engine.connect()
+    try:
+        pid = held.scalar(sa.text("SELECT pg_backend_pid()"))
+        held.execute(sa.text("SELECT id FROM trigger ORDER BY id LIMIT :rows FOR UPDATE"), {"rows": ROWS})
+        for name in TRIGGERERS:
+            _strike(lab, name, signal.SIGKILL, "all")
+        yield
+        wait_until(
+            check=lambda: lab.airflow.database.query(sql=_SESSION, values={"pid": pid})[0][0] == 0,
+            what="the session ended by PostgreSQL",
+            seconds=2 * lab.idle,
+        )
+    finally:
+        held.invalidate()
+        held.close()
+        engine.dispose()
 
 
 @contextmanager

@@ -8,6 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import sqlalchemy as sa
+
+from airflow_landmark.deliveries import SqlLedger
 from airflow_landmark.testing import (
     LocalAirflow,
     LocalAirflowError,
@@ -18,18 +21,18 @@ from airflow_landmark.testing import (
 from faultproxy import FaultProxy
 from httpserver import HttpServer
 
-from ._destination import Count, Destination
+from ._destination import Count, Destination, settled
 from ._meter import Usage, usage
 from ._parcels import FolderPlace, WebPlace
 from ._record import Record
 from ._supervisor import TRIGGERERS, Supervisor
 from ._told import Told
-from ._waits import ALIVE_SECONDS, Waits
+from ._waits import ALIVE_SECONDS, PATIENCE, Waits
 
 __all__ = ["Lab", "open_lab"]
 
 RECOVERY_SECONDS = 240.0
-WRITE_SECONDS = 1800.0
+IDLE_SECONDS = 30
 _LIVING = """
 SELECT count(*) FROM job WHERE job_type = 'TriggererJob' AND end_date IS NULL
     AND latest_heartbeat > now() - interval '5 seconds'
@@ -49,6 +52,7 @@ class Lab:
     :param results: file to which each trial's record is added; ``None`` for none.
     :ivar outage: seconds for which the database is away; the API server is for three times as long.
     :ivar source_outage: seconds for which the source is.
+    :ivar idle: seconds after which PostgreSQL ends a session that stands still within a transaction.
     """
 
     airflow: LocalAirflow
@@ -58,12 +62,14 @@ class Lab:
     proxy: FaultProxy
     destination: Destination
     told: Told
+    ledger: SqlLedger
     folder: FolderPlace
     web: WebPlace
     waits: Waits
     seed: int
     results: Path | None
     outage: float = 5.0
+    idle: float = IDLE_SECONDS
     source_outage: float = field(default_factory=lambda: float(os.environ.get("FAULTS_SOURCE_SECONDS", "20")))
     records: list[Record] = field(default_factory=list)
 
@@ -88,16 +94,22 @@ class Lab:
             check=lambda: self.running(days), what=f"{len(days)} waits run", seconds=seconds, every=0.2
         )
 
-    def until_written(self, days: Collection[str], *, seconds: float = WRITE_SECONDS) -> None:
-        """Wait until all these have taken effect and their tasks have ended."""
+    def until_written(self, days: Collection[str], *, seconds: float = PATIENCE) -> None:
+        """Wait until all these have taken effect and their tasks have ended well."""
+        wait_until(
+            check=lambda: not self.unfinished(days),
+            what=f"{len(days)} deliveries written",
+            seconds=seconds,
+            every=0.5,
+        )
 
-        def ended() -> bool:
-            if not set(days) <= self.destination.written():
-                return False
-            states = self.waits.states(days)
-            return all(states.get(day) == {"success"} for day in days)
-
-        wait_until(check=ended, what=f"{len(days)} deliveries written", seconds=seconds, every=0.5)
+    def unfinished(self, days: Collection[str]) -> set[str]:
+        """Which of these have not taken effect, or have a task that has not ended well."""
+        missing = set(days) - self.destination.written()
+        if missing:
+            return missing
+        states = self.waits.states(days)
+        return {day for day in days if states.get(day) != {"success"}}
 
     def held(self) -> int:
         """How many waits belong to a triggerer with a fresh heartbeat, whoever's waits they are."""
@@ -110,6 +122,10 @@ class Lab:
     def count(self, days: Collection[str]) -> Count:
         """What became of these waits."""
         return self.destination.count(set(days), self.waits.truth)
+
+    def unsettled(self, days: Collection[str]) -> int:
+        """How many of these the ledger does not hold as taken, once, with no claim left."""
+        return sum(not settled(self.ledger, day) for day in days)
 
     def add(self, record: Record) -> None:
         """Keep a record, and say it."""
@@ -171,6 +187,9 @@ def open_lab(home: Path, *, dags: Path, seed: int, results: Path | None) -> Iter
     } | {name: value for name, value in os.environ.items() if name.startswith("FAULTS_POKE")}
     with ExitStack() as stack:
         postgres = stack.enter_context(LocalPostgres())
+        _limit_transactions(postgres.url)
+        ledger = SqlLedger(postgres.url)
+        ledger.create()
         http = stack.enter_context(HttpServer())
         proxy = stack.enter_context(FaultProxy("127.0.0.1", http.port))
         airflow = stack.enter_context(
@@ -179,7 +198,7 @@ def open_lab(home: Path, *, dags: Path, seed: int, results: Path | None) -> Iter
                 dags=dags,
                 database=postgres.url,
                 triggerers=len(TRIGGERERS),
-                environment=environment,
+                environment=environment | {"FAULTS_LEDGER": postgres.url},
             )
         )
         yield Lab(
@@ -190,9 +209,18 @@ def open_lab(home: Path, *, dags: Path, seed: int, results: Path | None) -> Iter
             proxy=proxy,
             destination=destination,
             told=told,
+            ledger=ledger,
             folder=FolderPlace(home / "landing"),
             web=WebPlace(http, f"http://127.0.0.1:{proxy.port}"),
             waits=Waits(airflow, seed),
             seed=seed,
             results=results,
         )
+
+
+def _limit_transactions(url: str) -> None:
+    """End sessions that stand still within a transaction: what they have locked is passed over by others."""
+    parsed = sa.make_url(url)
+    with sa.create_engine(parsed, poolclass=sa.NullPool).begin() as base:
+        setting = f"idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+        base.execute(sa.text(f'ALTER DATABASE "{parsed.database}" SET {setting}'))

@@ -9,6 +9,11 @@ from typing import Any
 
 __all__ = ["Record"]
 
+MORE_MEMORY = 128
+"""MiB by which a triggerer may grow in a trial: it takes over waits, and some read large bodies."""
+MORE_DESCRIPTORS = 100
+"""What a triggerer may hold beyond one log file for each wait: connections that are about to close."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
@@ -22,6 +27,7 @@ class Record:
     :param lost: waits that did not go on.
     :param wrong: waits that went on with another delivery than their own.
     :param doubled: effects beyond the first of a wait.
+    :param unsettled: waits whose version the ledger does not hold as taken, once and with no claim left.
     :param again: attempts beyond the first of a wait, which the guarded write stopped.
     :param fired_again: events beyond the first of a wait, which Airflow dropped.
     :param running: seconds from the fault until every open wait ran in a living triggerer that owned it;
@@ -39,6 +45,7 @@ class Record:
     lost: int
     wrong: int
     doubled: int
+    unsettled: int = 0
     again: int = 0
     fired_again: int = 0
     running: float | None = None
@@ -65,5 +72,7 @@ class Record:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was lost, nothing wrong and nothing doubled."""
-        return (self.lost, self.wrong, self.doubled) == (0, 0, 0)
+        """Whether nothing was lost, wrong, doubled or left claimed, and no triggerer has swollen."""
+        flaws = (self.lost, self.wrong, self.doubled, self.unsettled)
+        memory, descriptors = (after - before for before, after in (self.memory, self.descriptors))
+        return not any(flaws) and memory <= MORE_MEMORY and descriptors <= self.waits + MORE_DESCRIPTORS

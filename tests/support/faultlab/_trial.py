@@ -65,7 +65,7 @@ def trial(
             lab.waits.release(second, skew=skew)
         stuck, running = _until_running(lab, began)
         lab.waits.release(third, skew=skew)
-        _until_written(lab, days)
+        unfinished = _until_written(lab, days)
         lab.ready()
     found, now = lab.count(days), lab.usage()
     last = lab.destination.last_write(days)
@@ -74,9 +74,10 @@ def trial(
         way="workers",
         waits=count,
         released=len(days),
-        lost=found.lost + stuck,
+        lost=max(found.lost, unfinished) + stuck,
         wrong=found.wrong,
         doubled=found.doubled,
+        unsettled=lab.unsettled(days),
         again=found.again,
         fired_again=lab.told.again(since=began),
         running=running,
@@ -120,8 +121,10 @@ def _until_running(lab: Lab, began: float) -> tuple[int, float | None]:
     return 0, round(time.time() - began, 1)
 
 
-def _until_written(lab: Lab, days: list[str]) -> None:
+def _until_written(lab: Lab, days: list[str]) -> int:
+    """How many of these are not written in time, or written by a task that did not end well."""
     try:
         lab.until_written(days)
     except NotInTime:
-        _LOG.warning("%s", lab.where())  # what is lost is counted by the caller
+        _LOG.warning("%s", lab.where())
+    return len(lab.unfinished(days))

@@ -16,7 +16,10 @@ __all__ = ["ALIVE_SECONDS", "VERSION", "Waits"]
 
 VERSION = 2
 """The least version that the waits accept, and the one that is right."""
-OPEN_SECONDS = 900.0
+PATIENCE = float(os.environ.get("FAULTS_TEST_SECONDS", "900")) / 3
+"""Seconds for one part of a test: all waits deferred, all deliveries written."""
+RUN_WAITS = 100
+"""Mapped waits in one run. Each reads the whole list: with a thousand in it, one a second is started."""
 _STATES = """
 SELECT dag_id, run_id, map_index, state FROM task_instance
 WHERE task_id IN ('wait', 'load') AND dag_id IN ('faults_one', 'faults_mapped', 'faults_parked')
@@ -56,7 +59,13 @@ class Waits:
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
 
-    def start(self, count: int, place: Place, *, dag_id: str = "faults_mapped") -> list[str]:
+    def start(self, count: int, place: Place) -> list[str]:
+        """Start mapped waits, so many in a run, and return their days at once."""
+        whole, rest = divmod(count, RUN_WAITS)
+        sizes = [RUN_WAITS] * whole + ([rest] if rest else [])
+        return [day for size in sizes for day in self.start_run(size, place)]
+
+    def start_run(self, count: int, place: Place, *, dag_id: str = "faults_mapped") -> list[str]:
         """Start mapped waits in one run, and return their days at once."""
         days = self._new(count, place)
         waits = [{"uri": place.uri(day), "interval": "/".join(interval_of(day))} for day in days]
@@ -82,7 +91,7 @@ class Waits:
         """The map index of a wait; -1: it is not mapped."""
         return next(index for (_, _, index), found in self._keys.items() if found == day)
 
-    def wait_deferred(self, days: Collection[str], *, seconds: float = OPEN_SECONDS) -> None:
+    def wait_deferred(self, days: Collection[str], *, seconds: float = PATIENCE) -> None:
         """Wait until these are deferred."""
 
         def all_deferred() -> bool:
