@@ -124,7 +124,7 @@ class Lab:
         return self.destination.count(set(days), self.waits.truth)
 
     def unsettled(self, days: Collection[str]) -> int:
-        """How many of these the ledger does not hold as taken, once, with no claim left."""
+        """How many of these the ledger does not hold as taken, or holds a claim of."""
         return sum(not settled(self.ledger, day) for day in days)
 
     def add(self, record: Record) -> None:

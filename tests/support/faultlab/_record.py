@@ -27,7 +27,7 @@ class Record:
     :param lost: waits that did not go on.
     :param wrong: waits that went on with another delivery than their own.
     :param doubled: effects beyond the first of a wait.
-    :param unsettled: waits whose version the ledger does not hold as taken, once and with no claim left.
+    :param unsettled: waits whose version the ledger does not hold as taken, or still as claimed.
     :param again: attempts beyond the first of a wait, which the guarded write stopped.
     :param fired_again: events beyond the first of a wait, which Airflow dropped.
     :param running: seconds from the fault until every open wait ran in a living triggerer that owned it;
