@@ -48,7 +48,8 @@ e2e: $(READY) ## run the tests on a real Airflow, but for the faults
 
 .PHONY: slow
 slow: $(READY) ## run the tests that take long without an Airflow
-	$(RUN)/python -m pytest -m "slow and not e2e" --ignore tests/packaging --durations 25
+	$(RUN)/python -m pytest -m "slow and not e2e" --ignore tests/packaging --numprocesses auto --dist loadscope \
+		--durations 25
 
 .PHONY: trials
 trials: $(READY) ## inject every fault into about 100 waits

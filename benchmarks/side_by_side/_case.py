@@ -93,7 +93,7 @@ def _main() -> None:
             _log_into(lines)
             sys.stdout = TextLines(lines)
             figures = asyncio.run(_measure(case, places, lines))
-    print(json.dumps(figures), file=answer)
+    print(json.dumps(figures), file=answer, flush=True)  # at the end only sys.stdout is flushed
 
 
 if __name__ == "__main__":
