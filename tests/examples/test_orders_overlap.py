@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,26 @@ from ordering import (
 
 Connect = Callable[[], Destination]
 SECONDS = 60
+
+
+def stood_still(
+    pool: Executor, step: Callable[..., str], delivery: Any, destination: Destination, *, before: str
+) -> tuple[Future[str], threading.Event]:
+    """A step that stands still before the statement that holds this text, and what lets it go on."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def pause(_number: int, statement: str) -> None:
+        if before in statement:
+            inside.set()
+            assert go_on.wait(SECONDS)
+
+    def attempt() -> str:
+        with at_points(destination, pause):
+            return step(delivery=delivery, destination=destination)
+
+    running = pool.submit(attempt)
+    assert inside.wait(SECONDS)
+    return running, go_on
 
 
 def test_a_late_attempt_is_refused(connect: Connect, tmp_path: Path) -> None:
@@ -103,20 +123,8 @@ def test_paused_inside_its_transaction(connect: Connect, tmp_path: Path) -> None
     destination, other = connect(), connect()
     through(first, destination, last="validate")
     through(second, other, last="validate")
-    inside, go_on = threading.Event(), threading.Event()
-
-    def pause(_number: int, statement: str) -> None:
-        if statement == "COMMIT":
-            inside.set()
-            assert go_on.wait(SECONDS)
-
-    def attempt() -> str:
-        with at_points(destination, pause):
-            return replace(delivery=first, destination=destination)
-
     with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(attempt)
-        assert inside.wait(SECONDS)
+        slow, go_on = stood_still(pool, replace, first, destination, before="COMMIT")
         newer = pool.submit(replace, delivery=second, destination=other)
         assert state_of(connect())["orders"] == {}
         go_on.set()
@@ -227,20 +235,8 @@ def test_a_swap_holds_the_day(connect: Connect, tmp_path: Path) -> None:
     destination, other = connect(), connect()
     through(first, destination, last="replace")
     through(second, other, last="validate")
-    inside, go_on = threading.Event(), threading.Event()
-
-    def pause(_number: int, statement: str) -> None:
-        if "INTO orders_pointers" in statement:
-            inside.set()
-            assert go_on.wait(SECONDS)
-
-    def attempt() -> str:
-        with at_points(destination, pause):
-            return publish(delivery=first, destination=destination)
-
     with ThreadPoolExecutor(2) as pool:
-        swapping = pool.submit(attempt)
-        assert inside.wait(SECONDS)
+        swapping, go_on = stood_still(pool, publish, first, destination, before="INTO orders_pointers")
         newer = pool.submit(replace, delivery=second, destination=other)
         waiting = wait([newer], timeout=1).not_done
         go_on.set()
